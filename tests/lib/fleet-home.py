@@ -11,6 +11,7 @@ import json
 import os
 import select
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -22,6 +23,10 @@ T = {n: i for i, n in enumerate(NAMES)}
 MORE = 1 << 31
 MAX = 65536
 HEAD = struct.Struct("<III")
+GW_HEADER, GW_HEADER_IS = 76, 77  # enum gw_type
+
+
+dialled = {}  # channel: socket
 
 
 class Stream:
@@ -68,8 +73,19 @@ class Stream:
                         continue
                     return name, slot, self.parts.pop(slot), False
             left = end - time.monotonic()
-            if left <= 0 or not select.select([self.p.stdout], [], [], left)[0]:
+            ready = select.select([self.p.stdout, *dialled.values()], [], [], left)[0] if left > 0 else []
+            if not ready:
                 return "late"
+            for channel, sock in list(dialled.items()):
+                if sock in ready:
+                    data = sock.recv(32768)
+                    if data:
+                        self.put("DATA", struct.pack("<I", channel) + data)
+                    else:
+                        self.put("CLOSE", struct.pack("<II", channel, 0))
+                        dialled.pop(channel).close()
+            if self.p.stdout not in ready:
+                continue
             data = os.read(self.p.stdout.fileno(), 1 << 16)
             if not data:
                 return None
@@ -98,7 +114,8 @@ def task(repo, opts, slot=0):
         "config": opts.get("config", "agent: command\nnetwork:\n  tier: none\nworkspace:\n  quarantine: all\n"),
         "flags": opts.get("flags", "loop.max_iterations=3").split(","),
         "list": prd, "prompt": open(prompt).read() if os.path.exists(prompt) else "do it",
-        "request": {"version": 1, "mode": "build", "command": opts.get("argv", "./agent.py honest").split()},
+        "request": {"version": 1, "mode": "build", "command": opts.get("argv", "./agent.py honest").split(),
+                    **json.loads(opts.get("request", "{}"))},
         "credentials": json.loads(opts.get("credentials", "[]")), "egress": opts.get("egress", "node"),
     }
 
@@ -213,7 +230,7 @@ def main():
             take(repo, got, end)
             got = b""
             res["heads"].append(end["head"])
-            if opts.get("no_ack") != "yes":
+            if not opts.get("no_ack"):
                 s.put("ACK", {"lease": t["lease"], "head": end["head"], "verdict": False})
         elif name == "VERDICT":
             verdict = json.loads(body)
@@ -226,21 +243,38 @@ def main():
             res["asks"] += 1
             line, number, kind = struct.unpack_from("<III", body)
             answer(s, opts, line, number, kind, body[12:])
+        elif name in ("OPEN", "DATA", "CLOSE", "WINDOW"):
+            tunnel(s, opts, res, name, body)
         elif name == "PING":
             if opts.get("mute") != "yes":
                 s.put("PONG", body + struct.pack("<Q", int(time.time() * 1000)))
-    if s.p.stdin and not s.p.stdin.closed and opts.get("on") is None and opts.get("do") == "eof":
+    if opts.get("task") == "none" or opts.get("do") == "eof":
         s.p.stdin.close()
     try:
         res["exit"] = s.p.wait(limit)
     except subprocess.TimeoutExpired:
         res["exit"] = "hangs"
         s.p.kill()
-    if opts.get("task") == "none":
-        s.p.stdin.close()
     res["verdict"] = verdict
     res["lease"] = t["lease"] if t else None
     print(json.dumps(res))
+
+
+def tunnel(s, opts, res, name, body):
+    """Dials everything at the port of this machine that dial= names."""
+    channel = struct.unpack_from("<I", body)[0]
+    if name == "OPEN":
+        res.setdefault("opened", []).append(body[8:].decode())
+        try:
+            dialled[channel] = socket.create_connection(("127.0.0.1", int(opts["dial"])))
+            s.put("OPENED", struct.pack("<II", channel, 0))
+        except (OSError, KeyError):
+            s.put("OPENED", struct.pack("<II", channel, 111))
+    elif name == "DATA" and channel in dialled:
+        dialled[channel].sendall(body[4:])
+        s.put("WINDOW", struct.pack("<II", channel, len(body) - 4))
+    elif name == "CLOSE" and channel in dialled:
+        dialled[channel].shutdown(socket.SHUT_WR)
 
 
 def text(s):
@@ -254,14 +288,13 @@ def strv(v):
 
 def answer(s, opts, line, number, kind, body):
     """What home's credential helper would say: the key of key=, or a refusal."""
-    kinds = json.loads(opts["kinds"])  # numbers of enum gw_type
-    assert kind == kinds["GW_HEADER"], kind
+    assert kind == GW_HEADER, kind
     if opts.get("key"):
         head = struct.pack("<II", 0, 30000)
-        rest = strv(["Authorization: Bearer " + opts["key"]]) + strv(["authorization"]) + strv([opts["key"]]) + text("")
+        rest = strv(["x-api-key: " + opts["key"]]) + strv(["x-api-key", "authorization"]) + strv([opts["key"]]) + text("")
     else:
         head, rest = struct.pack("<II", 1, 0), strv([]) + strv([]) + strv([]) + text("home refuses this")
-    s.put("ANSWER", struct.pack("<III", line, number, kinds["GW_HEADER_IS"]) + head + rest)
+    s.put("ANSWER", struct.pack("<III", line, number, GW_HEADER_IS) + head + rest)
 
 
 if __name__ == "__main__":
