@@ -240,12 +240,9 @@ provider_task() {
 		    "requests": ["POST /v1/messages"], "ca": open(sys.argv[1] + "/ca.pem").read()}]))
 	EOF
 	)
-	CONFIG="agent: command
+	CONFIG='agent: command
 credentials: [{name: anthropic}]
-providers:
-  anthropic:
-    origin: https://localhost:$PROV_PORT
-"
+'
 }
 
 @test 'a credential of home: the question goes home, the provider sees the key, and the node has no source of it' {
@@ -268,12 +265,16 @@ providers:
 }
 
 @test 'egress: home: a node that reaches nothing finishes its task over the stream' {
+	# A name that resolves nowhere: home dials.
+	eval "own_$(declare -f test_authority)"
+	test_authority() {
+		own_test_authority "$1" "$2,DNS:provider.example"
+	}
 	provider_task
 	provider_takes key-of-home
-	# A name that resolves nowhere: home dials.
-	ROWS=${ROWS//https:\/\/localhost:$PROV_PORT/https:\/\/localhost}
+	ROWS=${ROWS//localhost:$PROV_PORT/provider.example}
 	home argv=./asks.sh config="$CONFIG" credentials="$ROWS" key=key-of-home egress=home dial="$PROV_PORT"
 	same 'it said 200' "$(git log -1 --format=%s refs/ralph/fleet/head)" || fail "$(got 'j["lines"]')"
-	has "$(got 'j["opened"]')" 'localhost:'
+	has "$(got 'j["opened"]')" 'provider.example:443'
 	gone
 }

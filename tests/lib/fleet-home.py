@@ -291,9 +291,9 @@ def answer(s, opts, line, number, kind, body):
     assert kind == GW_HEADER, kind
     if opts.get("key"):
         head = struct.pack("<II", 0, 30000)
-        rest = strv(["x-api-key: " + opts["key"]]) + strv(["x-api-key", "authorization"]) + strv([opts["key"]]) + text("")
+        rest = strv(["x-api-key: " + opts["key"]]) + strv(["x-api-key", "authorization"]) + strv([opts["key"]]) + struct.pack("<I", 0)
     else:
-        head, rest = struct.pack("<II", 1, 0), strv([]) + strv([]) + strv([]) + text("home refuses this")
+        head, rest = struct.pack("<II", 1, 0), strv([]) + strv([]) + strv([]) + struct.pack("<I", 1) + text("home refuses this")
     s.put("ANSWER", struct.pack("<III", line, number, GW_HEADER_IS) + head + rest)
 
 
