@@ -206,6 +206,7 @@ static const struct field start_fields[] = {
 	{"engine",   NO_NAME, AT(fleet_start, engine)},
 	{"lease_ms", NUMBER,  AT(fleet_start, lease_ms)},
 	{"slots",    NUMBER,  AT(fleet_start, slots)},
+	{"probe",    BOOL,    AT(fleet_start, probe)},
 };
 static const struct field hello_fields[] = {
 	{"protocol", NUMBER,  AT(fleet_hello, protocol)},

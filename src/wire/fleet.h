@@ -160,6 +160,7 @@ struct fleet_start {
 	const char *version;
 	const char *engine; /* what the tasks will use; "": the best there is */
 	uint64_t lease_ms, slots;
+	bool probe; /* the versions of agents are asked for, which takes seconds */
 };
 
 struct fleet_hello {
