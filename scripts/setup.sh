@@ -16,6 +16,8 @@ command -v npm >/dev/null || npm="nodejs npm"
 test="$test $npm"
 # Large, and for a few tests, which are skipped without them: CI has them.
 [ -z "${CI:-}" ] || test="$test chromium default-jdk-headless"
+# Services, which a machine of a person's is not made to run for tests/fleet: it skips where they are missing.
+[ -z "${CI:-}" ] || test="$test slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge openssh-server"
 # Not in every release: awscli has a stand-in, and docker-cli is the command that docker.io has brought before.
 extra_test="awscli docker-cli"
 lint="clang clang-format clang-tidy cppcheck shellcheck libclang-rt-dev"
