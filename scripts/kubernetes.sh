@@ -53,7 +53,7 @@ generate() {
 build() {
 	local version flags name
 
-	export GOPATH=$dir/go GO111MODULE=off GOCACHE=$dir/go-cache CGO_ENABLED=0 GOFLAGS= GOMAXPROCS=2
+	export GOPATH=$dir/go GO111MODULE=off GOCACHE=$dir/go-cache CGO_ENABLED=0 GOFLAGS="" GOMAXPROCS=2
 	mkdir -p "$GOPATH/src/k8s.io" "$dir/new"
 	[ -e "$GOPATH/src/k8s.io/kubernetes/.unpacked" ] || {
 		rm -rf "$GOPATH/src/k8s.io/kubernetes"

@@ -23,9 +23,9 @@ teardown() {
 	:
 }
 
-# echoes [OPTION…]: a job that sends its input back, as a worker's stream does.
+# echoes: a job that sends its input back, as a worker's stream does.
 echoes() {
-	as_user srun -Q -u -n1 -t 5 --export=NIL --chdir=/tmp "$@" /bin/cat
+	as_user srun -Q -u -n1 -t 5 --export=NIL --chdir=/tmp /bin/cat
 }
 
 @test 'a stream through srun arrives as it was sent' {
