@@ -39,6 +39,10 @@ struct build_input {
 	bool every_agent; /* the logins and settings of every agent found, unless one was named */
 	bool stays;	  /* commands that are not known yet follow: their programs come along */
 	bool run_agent;	  /* argv0 is the agent's program: without it there is nothing to do */
+	/* Of a task from another machine: rows as spec_credentials_to_json() has them, without a source,
+	 * in place of the logins of this machine, and who answers for them. NULL: there are none. */
+	const json_t *credentials;
+	const char *cred_line;
 	const json_t *hooks; /* that must hold, as the agent's settings have them; NULL: none */
 	/* An image that a container needs is built where it is missing; image_told may be NULL. */
 	bool make_image;

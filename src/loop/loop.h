@@ -245,5 +245,7 @@ int wait_until(struct loop *l, uint64_t until, const char *what);
 
 /* ending.c: prints and writes the summary, notifies the user, and returns the exit code. */
 int ending(struct loop *l, int code, const char *reason);
+/* After an iteration of a placed loop: prints the summary so far as one line. */
+void ending_progress(const struct loop *l);
 /* Says that there is nothing to do, and why; changes nothing but what --push asks for. */
 int ending_idle(struct loop *l, int code, const char *reason);

@@ -82,6 +82,8 @@ static int build(struct loop *l, bool checks, struct err *err)
 		.direct = l->q.direct,
 		.home_of = SPEC_HOME_WORKER,
 		.checks = checks,
+		.credentials = l->q.credentials,
+		.cred_line = l->q.cred_line,
 		.make_image = true,
 		.argv0 = l->agent->program ? l->agent->program
 			 : l->q.command.n  ? l->q.command.v[0]

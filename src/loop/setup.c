@@ -304,7 +304,8 @@ int loop_check_credentials_of(struct loop *l, const struct agent *a, const struc
 	cleanup_(cred_report_done) struct cred_report report = {0};
 	int r;
 
-	if (!a->services[0])
+	/* Those of a task from another machine were checked there. */
+	if (!a->services[0] || l->q.cred_line)
 		return 0;
 	r = cred_check(&l->q.places, c, environ, l->root, a, &report, err);
 	if (r == 0 && cred_report_ok(&report))
