@@ -66,6 +66,8 @@ struct loop {
 	enum loop_mode mode;	      /* for a resumed loop: its original mode */
 	struct loop_limits limits;
 	size_t slots; /* of --parallel; 1: one task at a time */
+	const struct config_place *placement; /* where workers run; NULL: here */
+	struct placed_base *placed_base;      /* what they start from; NULL: nothing was sent yet */
 	struct ev *ev;
 	struct control control;
 	struct show show;

@@ -20,6 +20,7 @@
 #include "record/store.h"
 #include "check/preflight.h"
 #include "check/selftest.h"
+#include "loop/placed/placed.h"
 #include "loop/review/review.h"
 #include "loop/fallback/fallback.h"
 
@@ -429,6 +430,7 @@ void loop_close(struct loop *l)
 {
 	loop_sandbox_stop(l);
 	build_done(&l->build);
+	placed_forget_base(l);
 	fallback_free(l);
 	(void)work_free(l->work);
 	(void)draft_free(l->draft);
