@@ -1,10 +1,11 @@
 /*
- * libexec/ralph/worker [--slots N] [--hold]: the worker on a node; `ralph worker` execs it. Standard input
+ * libexec/ralph/worker [--slots N] [--keep-job] | --hold: the worker on a node; `ralph worker` execs it. Standard input
  * and output are the stream (wire/fleet.h), and nothing else ever writes there.
  */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,6 +33,10 @@ static int read_options(struct node *n, int argc, char **argv, struct err *err)
 	for (int i = 1; i < argc; i++) {
 		uint64_t slots = 0;
 
+		if (streq(argv[i], "--keep-job")) {
+			n->keep_job = true;
+			continue;
+		}
 		if (!streq(argv[i], "--slots") || i + 1 == argc ||
 		    parse_uint(argv[++i], 1, FLEET_SLOTS_MAX, &slots) < 0)
 			return err_usage(err, "this program is started by: ralph worker");
@@ -42,12 +47,22 @@ static int read_options(struct node *n, int argc, char **argv, struct err *err)
 
 static int run(int argc, char **argv, struct err *err)
 {
-	struct node n = {
-		.in_fd = -1, .out_fd = -1, .signals = -1, .lock = -1, .code = -1, .max_slots = 1};
+	struct node n = {.in_fd = -1,
+			 .hold = -1,
+			 .out_fd = -1,
+			 .signals = -1,
+			 .lock = -1,
+			 .code = -1,
+			 .max_slots = 1};
 	int r;
 
 	if (argc > 1 && (streq(argv[1], "unpack") || streq(argv[1], "pack")))
 		return slot_git_main(argc, argv, err);
+	/* Batch systems and pods start programs with little of an environment. */
+	if (setenv("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", 0) < 0)
+		return err_sys(err, errno, "cannot set PATH");
+	if (argc == 2 && streq(argv[1], "--hold"))
+		return hold_run(err);
 	r = read_options(&n, argc, argv, err);
 	if (r == 0)
 		r = take_stream(&n, err);

@@ -152,6 +152,7 @@ static int on_start(struct node *n, const struct fleet_msg *m, struct err *err)
 		return r;
 	n->started = true;
 	n->lease_ms = s.lease_ms >= 1000 && s.lease_ms <= 3600000 ? s.lease_ms : FLEET_LEASE_MS;
+	hold_tell(n->hold, "home is there");
 	ev_timer_set(n->ev, &n->lease, n->lease_ms);
 	ev_timer_set(n->ev, &n->ping, FLEET_PING_MS);
 	r = fleet_put_json(&n->out, FLEET_HELLO, 0, node_hello(&s, n->max_slots));
@@ -238,6 +239,15 @@ static void on_signals(struct ev *ev, struct ev_io *io, uint32_t events)
 		node_end(n, 128 + sig, "stopped by signal %d", sig);
 }
 
+/* The container's own process was told to end. */
+static void on_hold(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct node *n = ev_owner(io, struct node, hold_io);
+
+	(void)ev_want(ev, io, 0);
+	node_end(n, 128 + SIGTERM, "the container is to end");
+}
+
 /* ---- all of it ---- */
 
 static int open_node(struct node *n, struct err *err)
@@ -263,6 +273,10 @@ static int open_node(struct node *n, struct err *err)
 	n->heard = now_ms();
 	ev_timer_set(n->ev, &n->lease, NODE_START_MS);
 	(void)ev_want(n->ev, &n->signals_io, EPOLLIN);
+	n->hold = hold_join();
+	n->hold_io = (struct ev_io){.fd = n->hold, .fn = on_hold};
+	if (n->hold >= 0)
+		(void)ev_want(n->ev, &n->hold_io, EPOLLIN);
 	r = ev_want(n->ev, &n->in_io, EPOLLIN);
 	return r < 0 ? err_sys(err, -r, "cannot read standard input") : 0;
 }
@@ -293,9 +307,11 @@ int node_run(struct node *n, struct err *err)
 		log_warn("worker", "%s", n->why);
 	if (r == 0)
 		r = n->code < 0 ? EXIT_RUNTIME : n->code;
+	hold_done(n->hold, r);
+	n->hold = -1;
 	close_node(n);
 	/* Without a lease nobody would end the job that this process is in. */
-	if (r == NODE_LEASE || r == NODE_STREAM)
+	if ((r == NODE_LEASE || r == NODE_STREAM) && !n->keep_job)
 		node_cancel_job();
 	return r;
 }

@@ -22,6 +22,7 @@
  *	node-main.c    arguments, standard input and output
  *	node.c         the stream: the lease, pings, signals; gives messages to slots
  *	node-hello.c   what this machine offers
+ *	node-hold.c    the process of a pod, beside which a worker runs
  *	node-dir.c     the directory with everything that a worker makes, and its end
  *	slot.c         one task: from TASK to the ACK of its VERDICT
  *	slot-files.c   a task's files, and the environment of its loop
@@ -64,7 +65,8 @@ struct tunnels;
 struct node {
 	struct ev *ev;
 	int in_fd, out_fd;
-	struct ev_io in_io, out_io, signals_io;
+	int hold; /* to who holds this container; -1: nobody does */
+	struct ev_io in_io, out_io, signals_io, hold_io;
 	struct ev_timer ping, lease, kill;
 	int signals;
 	struct fleet_in in;
@@ -76,11 +78,12 @@ struct node {
 	char *dir; /* NULL: not made yet */
 	int lock;
 	struct slot *slots[FLEET_SLOTS_MAX];
-	bool started; /* START came */
-	bool ending;  /* slots end, then this does */
-	bool deaf;    /* the stream is of no use any more */
-	int code;     /* exit code; -1: not known yet */
-	char *why;    /* for stderr; NULL: nothing to say */
+	bool started;  /* START came */
+	bool keep_job; /* it is not this worker's to cancel */
+	bool ending;   /* slots end, then this does */
+	bool deaf;     /* the stream is of no use any more */
+	int code;      /* exit code; -1: not known yet */
+	char *why;     /* for stderr; NULL: nothing to say */
 };
 
 /* node.c */
@@ -103,6 +106,18 @@ void node_cancel_job(void);
 int node_dir_make(struct node *n, struct err *err);
 /* Ends every process that is left, and removes the directory. */
 void node_dir_remove(struct node *n);
+
+/*
+ * node-hold.c: the process of a pod's own, in which workers are started by `kubectl exec`. It prints what
+ * they say for people, passes SIGTERM on, and ends with the exit code of a worker that was done; with
+ * NODE_STREAM when none came for HOLD_MS.
+ */
+#define HOLD_MS 120000
+int hold_run(struct err *err);
+/* The same from the worker's side: -1 where nothing holds this container. */
+int hold_join(void);
+void hold_tell(int fd, const char *fmt, ...) printf_like(2, 3);
+void hold_done(int fd, int code);
 
 /* ---- a task ---- */
 

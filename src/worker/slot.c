@@ -70,6 +70,7 @@ static void on_line(void *arg, const char *line, size_t n)
 
 	if (n > FLEET_BODY_MAX)
 		n = FLEET_BODY_MAX;
+	hold_tell(s->n->hold, "[%s] %.*s", s->task.task, (int)n, line);
 	(void)fleet_put(&s->n->out, FLEET_LINE, s->id, line, n);
 	node_flush(s->n);
 }
