@@ -22,7 +22,7 @@ static uint64_t number_of(const json_t *j, const char *key, uint64_t max)
 static json_t *text_of(const json_t *j, const char *key, size_t max)
 {
 	const json_t *s = json_object_get(j, key);
-	cleanup_buf struct buf b;
+	cleanup_buf struct buf b = {0};
 
 	if (!json_is_string(s))
 		return NULL;
