@@ -153,7 +153,7 @@ def main():
     res["pid"] = s.p.pid
     silent = s.get(float(opts.get("first", "0.3")))
     res["silent"] = silent == "late"
-    start = {"protocol": 1, "version": opts.get("version") or version(argv[0]), "engine": opts.get("engine", ""),
+    start = {"protocol": 1, "version": opts.get("version") or version(opts.get("ralph", argv[0])), "engine": opts.get("engine", ""),
              "lease_ms": int(opts.get("lease_ms", "60000")), "slots": 1, "probe": opts.get("probe") == "yes"}
     if bad == "garbage":
         s.raw(b"srun: error: Unable to allocate resources: Invalid account\n" * 3)
