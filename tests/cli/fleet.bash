@@ -39,3 +39,14 @@ merged() {
 	same '{}' "$(state 'j["workers"]')"
 	same '' "$(git status --porcelain -- . ':(exclude).ralph')"
 }
+
+# at_worker [KEY…]: the placement `here`, which is `ralph worker` itself.
+at_worker() {
+	mkdir -p "$XDG_CONFIG_HOME/ralph"
+	{
+		echo 'fleet:'
+		printf '  %s\n' "$@"
+		printf '  pass: [RALPH_LIBEXEC, XDG_RUNTIME_DIR]\n'
+		printf '  places:\n    here: {command: ["%s", worker]}\n' "$RALPH"
+	} >"$XDG_CONFIG_HOME/ralph/config.yaml"
+}
