@@ -431,6 +431,7 @@ void loop_close(struct loop *l)
 	loop_sandbox_stop(l);
 	build_done(&l->build);
 	placed_forget_base(l);
+	placed_cred_free(l);
 	fallback_free(l);
 	(void)work_free(l->work);
 	(void)draft_free(l->draft);

@@ -194,3 +194,47 @@ checkpoints() {
 	loop_exits 0 resume
 	merged US-1
 }
+
+# credentials DIAL: a key that never expires and one that home does not have, for api.example.com.
+credentials() {
+	cat >>"$XDG_CONFIG_HOME/ralph/config.yaml" <<-EOF
+		credentials: [{name: demo, source: "env:DEMO_TOKEN"}]
+		network: {rules: [{host: api.example.com, methods: [GET], paths: [/v1/x], credential: demo}]}
+	EOF
+	sed -i "s/command: /dial: $1, command: /" "$XDG_CONFIG_HOME/ralph/config.yaml"
+}
+
+@test 'a key that never expires does not leave home, nor does what home does not have' {
+	loop_workspace 1
+	at_place ask=demo+other+anthropic
+	credentials home
+	DEMO_TOKEN=lasting-value-1234 loop_exits 0 build --place here -- ./agent.py honest
+	merged US-1
+	has "$(cat "$T/told/answers")" "demo b"
+	has "$(cat "$T/told/answers")" "the credential 'demo' may never expire, so it does not leave home"
+	has "$(cat "$T/told/answers")" 'home has no such credential'
+	lacks "$(cat "$T/told/answers" "$T/told/tasks")" lasting-value-1234
+	lacks "$(cat "$T/told/tasks")" DEMO_TOKEN
+}
+
+@test 'the user may let it be relayed, for one request each time' {
+	loop_workspace 1
+	at_place ask=demo
+	credentials relay
+	DEMO_TOKEN=lasting-value-1234 loop_exits 0 build --place here -- ./agent.py honest
+	merged US-1
+	has "$(cat "$T/told/answers")" lasting-value-1234
+	has "$(cat "$T/err")" "the credential 'demo' is given to gateways at 'here'"
+	lacks "$(cat "$T/told/tasks" "$T/err" "$T/out")" lasting-value-1234
+}
+
+@test 'a request that home has no rule for gets nothing, whatever the node says of it' {
+	loop_workspace 1
+	at_place ask=demo
+	credentials relay
+	sed -i 's,/v1/x,/v1/other,' "$XDG_CONFIG_HOME/ralph/config.yaml"
+	DEMO_TOKEN=lasting-value-1234 loop_exits 0 build --place here -- ./agent.py honest
+	has "$(cat "$T/told/answers")" demo
+	lacks "$(cat "$T/told/answers" "$T/err")" lasting-value-1234
+	lacks "$(cat "$T/err")" 'is given to gateways'
+}

@@ -17,6 +17,7 @@ HOW is one or several words with commas between, each with =VALUE where it needs
     usage            claims absurd numbers and times
     skew=MS          its clock is so far ahead
     code=N           its verdict
+    ask=NAME+NAME    asks for these credentials, for a request to api.example.com
     hold=FILE        waits for this file before its verdict
     unusable         no sandbox can run here
 T: where it writes what it was told, from its arguments: HOW:DIR."""
@@ -34,6 +35,7 @@ import time
  PACK, PING, PONG, OPEN, OPENED, DATA, CLOSE, WINDOW) = range(1, 27)
 MORE = 0x80000000
 MESSAGE = 65536
+GW_HEADER = 76  # of wire/gateway-proto.h
 
 how, told = (sys.argv[1].split(":", 1) + [""])[:2]
 HOW = {}
@@ -218,6 +220,17 @@ if "hold" in HOW:
     while not os.path.exists(HOW["hold"]):
         if select.select([0], [], [], 0.05)[0]:
             receive(PONG, PING, STOP)
+for n, name in enumerate(HOW["ask"].split("+") if "ask" in HOW else []):
+    body = struct.pack("<III", 1, n + 1, GW_HEADER)
+    for text in (name, "api.example.com", 443, "GET", "/v1/x", "", "", 0):
+        if isinstance(text, int):
+            body += struct.pack("<I", text)
+        else:
+            body += struct.pack("<I", len(text) + 1) + text.encode() + b"\0"
+    send(ASK, body)
+    _, body, _ = receive(ANSWER)
+    assert struct.unpack("<II", body[:8]) == (1, n + 1), body
+    note("answers", name + " " + repr(body[12:]))
 if "secret" in HOW:
     write("notes.txt", HOW["secret"] + "\n")
 if "protected" in HOW:

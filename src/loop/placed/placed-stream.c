@@ -237,6 +237,7 @@ void placed_close(struct placed *p)
 {
 	struct ev *ev = p->w->l->ev;
 
+	placed_cred_forget(p);
 	ev_timer_stop(ev, &p->ping);
 	ev_timer_stop(ev, &p->lease);
 	ev_timer_stop(ev, &p->end);

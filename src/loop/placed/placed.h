@@ -18,6 +18,7 @@
  *	placed-stream.c  the command's process, its descriptors, the lease
  *	placed-task.c    what a task is told
  *	placed-take.c    commits and results become the loop's
+ *	placed-cred.c    questions of gateways about credentials
  *	placed-word.c    a node's summary, made harmless
  *	placed-resume.c  a loop that goes on
  *	spool.c          results that were acknowledged, on the disk
@@ -106,6 +107,11 @@ int placed_take_head(struct worker *w, struct spool *s, const struct fleet_pack_
 		     char **ret_why, struct err *err);
 /* A verdict that is on the disk becomes the worker's. */
 int placed_take_verdict(struct worker *w, struct spool *s, const json_t *doc, struct err *err);
+
+/* placed-cred.c */
+void placed_ask(struct placed *p, const struct fleet_msg *m);
+void placed_cred_forget(struct placed *p); /* its questions: it ends */
+void placed_cred_free(struct loop *l);
 
 /*
  * placed-word.c: a copy of a summary with nothing but what a worker's summary has, and no more of it than
