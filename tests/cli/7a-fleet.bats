@@ -167,6 +167,9 @@ print(*[json.loads(line)["epoch"] for line in open(sys.argv[1])])' "$T/told/task
 	"$RALPH" build --place here --net none --parallel 2 -- ./agent.py honest >"$T/out" 2>"$T/err" 3>&- &
 	LOOP=$!
 	wait_until -t 60 checkpoints 2
+	# `ralph status` has the names by which a cluster knows them.
+	has "$(ralph status .)" 'US-2  on node-1, test 4711'
+	has "$(ralph status . --json)" '"node": "node-1"'
 	kill -9 "$LOOP"
 	wait "$LOOP" || true
 	touch "$T/go"

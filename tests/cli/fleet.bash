@@ -31,13 +31,13 @@ merged() {
 
 	log=$(git log --format=%s)
 	for id in "$@"; do
-		same 1 "$(grep -cx "$id: $id" <<<"$log")"
-		same true "$(passes "$id")"
+		same 1 "$(grep -cx "$id: $id" <<<"$log")" || return
+		same true "$(passes "$id")" || return
 	done
-	same '' "$(git for-each-ref --format='%(refname)' refs/ralph 'refs/heads/ralph/demo-*')"
-	same '' "$(ls .ralph/state/spool 2>/dev/null || true)"
-	same '{}' "$(state 'j["workers"]')"
-	same '' "$(git status --porcelain -- . ':(exclude).ralph')"
+	same '' "$(git for-each-ref --format='%(refname)' refs/ralph 'refs/heads/ralph/demo-*')" || return
+	same '' "$(ls .ralph/state/spool 2>/dev/null || true)" || return
+	same '{}' "$(state 'j["workers"]')" || return
+	same '' "$(git status --porcelain -- . ':(exclude).ralph')" || return
 }
 
 # at_worker [KEY…]: the placement `here`, which is `ralph worker` itself.

@@ -70,6 +70,7 @@ static void on_hello(struct placed *p, const struct fleet_msg *m)
 	show_line(&w->l->show, STYLE_NONE, "[%s] on %s%s%s%s", w->task->id, w->node,
 		  w->job ? " (" : "", w->job ? w->job : "", w->job ? ")" : "");
 	worker_note(w);
+	status_write(w->l, w->l->phase ? w->l->phase : "iterating", 0);
 	if (state_save(&w->l->state, &err) < 0 || placed_task(p, &err) < 0)
 		placed_refused(p, "%s", err.msg);
 	else

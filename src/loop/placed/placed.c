@@ -159,7 +159,8 @@ static int make(struct worker *w, const char *head, struct err *err)
 {
 	if (!w->base)
 		w->base = xstrdup(head);
-	return repo_branch_point(w->l->repo, w->branch, placed_start(w), !w->checkpoint, err);
+	/* A loop that was killed may have pointed it further than its row says. */
+	return repo_branch_point(w->l->repo, w->branch, placed_start(w), w->epoch == 0, err);
 }
 
 /* Nothing of an earlier epoch counts any more: the row says so before anything runs. */

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "loop/placed/place.h"
-#include "loop/placed/spool.h"
+#include "loop/placed/placed-spool.h"
 #include "loop/workers/parallel.h"
 #include "wire/fleet.h"
 
@@ -21,7 +21,7 @@
  *	placed-cred.c    questions of gateways about credentials
  *	placed-word.c    a node's summary, made harmless
  *	placed-resume.c  a loop that goes on
- *	spool.c          results that were acknowledged, on the disk
+ *	placed-spool.c       results that were acknowledged, on the disk
  *
  * The stream is the lease: where nothing is heard for fleet.lease_ms, or the stream ends without a
  * verdict, the worker is lost, whatever the command exits with. Its task goes on from its last

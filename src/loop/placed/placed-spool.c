@@ -1,4 +1,4 @@
-#include "loop/placed/spool.h"
+#include "loop/placed/placed-spool.h"
 
 #include <dirent.h>
 #include <fcntl.h>
