@@ -65,7 +65,7 @@ struct loop {
 	const struct agent *reviewer; /* NULL: no reviews */
 	enum loop_mode mode;	      /* for a resumed loop: its original mode */
 	struct loop_limits limits;
-	size_t slots; /* of --parallel; 1: one task at a time */
+	size_t slots;			      /* of --parallel; 1: one task at a time */
 	const struct config_place *placement; /* where workers run; NULL: here */
 	struct placed_cred *placed_cred;      /* asked for them; NULL: not yet */
 	struct placed_base *placed_base;      /* what they start from; NULL: nothing was sent yet */
