@@ -6,12 +6,14 @@
 load helpers
 load loop
 load ../lib/cred
+load ../lib/memory
 
 setup() {
 	ralph_setup
 	# What a worker makes lies below; the path is short, as sockets need it.
 	mkdir "$T/n"
 	export TMPDIR=$T/n
+	WORKER=
 }
 
 teardown() {
@@ -21,7 +23,7 @@ teardown() {
 
 # home [OPTION=VALUE…]: one worker with one task; what came of it is in $T/home.json, for `got`.
 home() {
-	timeout 120 python3 "$BATS_TEST_DIRNAME/../lib/fleet-home.py" out="$T" "$@" "$WS" -- "$RALPH" worker >"$T/home.json" ||
+	timeout 120 python3 "$BATS_TEST_DIRNAME/../lib/fleet-home.py" out="$T" "$@" "$WS" -- "$RALPH" worker $WORKER >"$T/home.json" ||
 		fail "the home failed: $(cat "$T/home.json" "$T/worker.err")"
 }
 
@@ -75,7 +77,7 @@ hangs_later() {
 	same True "$(got 'j["silent"]')"
 	same 0 "$(got 'j["exit"]')"
 	same "['HELLO', 'RECORD', 'CHECKPOINT', 'VERDICT']" "$(got 'j["frames"]')"
-	same 'True 0' "$(got 'j["verdict"]["lease"] == j["lease"], j["verdict"]["code"]' | tr -d '(,)')"
+	same 'True 0' "$(got 'j["leases"], j["verdict"]["code"]' | tr -d '(,)')"
 	head=$(got 'j["verdict"]["head"]')
 	same "$head" "$(git rev-parse refs/ralph/fleet/head)"
 	same US-1 "$(git diff --name-only HEAD "$head")"
@@ -276,5 +278,66 @@ credentials: [{name: anthropic}]
 	home argv=./asks.sh config="$CONFIG" credentials="$ROWS" key=key-of-home egress=home dial="$PROV_PORT"
 	same 'it said 200' "$(git log -1 --format=%s refs/ralph/fleet/head)" || fail "$(got 'j["lines"]')"
 	has "$(got 'j["opened"]')" 'provider.example:443'
+	gone
+}
+
+@test 'a hub: several tasks over one stream, each with its own verdict; it ends when the stream does' {
+	local k
+
+	loop_workspace 4
+	WORKER='--slots 4'
+	home slots=4
+	same '0 {'"'0': 0, '1': 0, '2': 0, '3': 0}" "$(got 'str(j["exit"]) + " " + str(dict(sorted(j["verdicts"].items())))')"
+	same True "$(got 'j["leases"]')"
+	for k in 1 2 3; do
+		same "US-$((k + 1))" "$(git diff --name-only HEAD "refs/ralph/fleet/$k")"
+	done
+	gone
+}
+
+@test 'a hub that is killed with its stream: no agent of it is left' {
+	hangs_later
+	WORKER='--slots 3'
+	home argv=./hangs.sh on='iteration 2' do=close
+	same 3 "$(got 'j["exit"]')"
+	gone
+}
+
+# under PID: the process and all that came of it.
+under() {
+	local child
+
+	echo "$1"
+	for child in $(pgrep -P "$1"); do
+		under "$child"
+	done
+}
+
+# bats test_tags=root
+@test 'no process of the node but the gateway, which sends it, holds the key of a request' {
+	local key=key-of-home-0123456789 home worker pid found n=0
+
+	[ "$(id -u)" -eq 0 ] || skip 'only root can look into the programs that hold values'
+	provider_task
+	provider_takes "$key"
+	sed -i "s,^env .*,exec -a agent-${T##*-} sleep 1000," asks.sh
+	git commit -qam 'it stays'
+	python3 "$BATS_TEST_DIRNAME/../lib/fleet-home.py" out="$T" argv=./asks.sh config="$CONFIG" credentials="$ROWS" \
+		key="$key" "$WS" -- "$RALPH" worker >"$T/home.json" 3>&- &
+	home=$!
+	wait_until -t 60 pgrep -f "agent-${T##*-}"
+	same 1 "$(requests)"
+	worker=$(pgrep -P "$home")
+	for pid in $(under "$worker"); do
+		# One that has ended meanwhile holds nothing.
+		found=$(memory_holds "$pid" "$key" 2>/dev/null) || continue
+		n=$((n + 1))
+		[ "$(cat "/proc/$pid/comm")" != gateway ] || continue
+		same "0 of $(cat "/proc/$pid/comm")" "$found of $(cat "/proc/$pid/comm")"
+	done
+	[ $n -gt 5 ]
+	kill "$worker"
+	wait "$home"
+	same 143 "$(got 'j["exit"]')"
 	gone
 }
