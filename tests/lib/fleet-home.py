@@ -204,6 +204,8 @@ def main():
                     break
                 if what == "term":
                     s.p.send_signal(signal.SIGTERM)
+                elif what == "signal":
+                    os.kill(int(opts["signal"]), signal.SIGTERM)
                 elif what == "kill":
                     s.p.kill()
                 elif what == "mute":
