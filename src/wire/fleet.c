@@ -146,6 +146,7 @@ static int join(struct fleet_in *in, const struct head *h, const char *body, str
 	/* An empty frame with more to come would cost its sender nothing, for ever. */
 	if ((more && h->len == 0) || buf_append(&in->whole, body, h->len) < 0)
 		return -EPROTO;
+	explicit_bzero((char *)(uintptr_t)body, h->len);
 	in->type = more ? type : FLEET_NONE;
 	in->id = h->id;
 	if (more)
@@ -154,6 +155,12 @@ static int join(struct fleet_in *in, const struct head *h, const char *body, str
 	ret->data = in->whole.data;
 	ret->len = in->whole.len;
 	return 1;
+}
+
+void fleet_wipe(const struct fleet_msg *m)
+{
+	if (m->len)
+		explicit_bzero((char *)(uintptr_t)m->data, m->len);
 }
 
 int fleet_next(struct fleet_in *in, struct fleet_msg *ret)

@@ -121,6 +121,8 @@ int fleet_in_add(struct fleet_in *in, const void *p, size_t n);
 /* The next message: 1, 0 when more bytes are needed, -EPROTO. It is valid until the next call
  * of any of these three. */
 int fleet_next(struct fleet_in *in, struct fleet_msg *ret);
+/* A message with a value in it was handled. */
+void fleet_wipe(const struct fleet_msg *m);
 
 /* What goes out: a queue that the caller keeps short by fleet_out_room(). */
 struct fleet_out {

@@ -21,7 +21,7 @@
 #define GRACE_ROUNDS 250 /* five seconds */
 #define SWEEPS_MAX 500
 
-static const char *place(void)
+const char *node_place(void)
 {
 	const char *tmp = getenv("TMPDIR");
 
@@ -59,12 +59,12 @@ static void remove_left(const char *where)
 
 int node_dir_make(struct node *n, struct err *err)
 {
-	cleanup_free char *dir = xasprintf("%s/" PREFIX "XXXXXX", place()), *lock = NULL,
+	cleanup_free char *dir = xasprintf("%s/" PREFIX "XXXXXX", node_place()), *lock = NULL,
 			  *half = NULL;
 
-	remove_left(place());
+	remove_left(node_place());
 	if (!mkdtemp(dir))
-		return err_sys(err, errno, "cannot make a directory in '%s'", place());
+		return err_sys(err, errno, "cannot make a directory in '%s'", node_place());
 	lock = path_join(dir, LOCK);
 	half = path_join(dir, LOCK ".new");
 	n->dir = take_ptr(dir);

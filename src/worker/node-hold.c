@@ -16,8 +16,7 @@
 #include "base/log.h"
 #include "base/path.h"
 
-#define PLACE "/tmp/rw-hold"
-#define SOCKET PLACE "/socket"
+#define DIR_NAME "rw-hold"
 #define WORKERS_MAX 8
 #define TEXT_MAX (4 * KiB) /* of a line */
 #define LAST_MS 30000	   /* for workers to end after SIGTERM */
@@ -35,21 +34,29 @@ struct hold {
 	int code;	/* of a worker that was done; -1: none was */
 };
 
+static char *place(void)
+{
+	return path_join(node_place(), DIR_NAME);
+}
+
 static int address(struct sockaddr_un *sa)
 {
+	cleanup_free char *dir = place();
+
 	*sa = (struct sockaddr_un){.sun_family = AF_UNIX};
-	memcpy(sa->sun_path, SOCKET, sizeof(SOCKET));
+	(void)snprintf(sa->sun_path, sizeof(sa->sun_path), "%s/socket", dir);
 	return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 }
 
 int hold_join(void)
 {
+	cleanup_free char *dir = place();
 	struct sockaddr_un sa;
 	struct stat st;
 	cleanup_fd int fd = -1;
 
 	/* Another user's directory is none of ours. */
-	if (lstat(PLACE, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+	if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
 	    st.st_mode & 077)
 		return -1;
 	fd = address(&sa);
@@ -189,38 +196,39 @@ static int serve(struct hold *h)
 	return h->code < 0 ? NODE_STREAM : h->code;
 }
 
-static int open_hold(struct hold *h, struct err *err)
+static int open_hold(struct hold *h, struct sockaddr_un *sa, struct err *err)
 {
 	static const int caught[] = {SIGTERM, SIGINT, SIGHUP};
-	struct sockaddr_un sa;
-	int r = path_private_dir(PLACE, err);
+	cleanup_free char *dir = place();
+	int r = path_private_dir(dir, err);
 
 	if (r == 0)
 		r = ev_signalfd(caught, ARRAY_SIZE(caught), &h->signals, err);
 	if (r < 0)
 		return r;
-	(void)unlink(SOCKET);
-	h->listener = address(&sa);
-	if (h->listener < 0 || bind(h->listener, (struct sockaddr *)&sa, sizeof(sa)) < 0 ||
+	h->listener = address(sa);
+	(void)unlink(sa->sun_path);
+	if (h->listener < 0 || bind(h->listener, (struct sockaddr *)sa, sizeof(*sa)) < 0 ||
 	    listen(h->listener, WORKERS_MAX) < 0)
-		return err_sys(err, errno, "cannot listen on '%s'; does another worker hold it?",
-			       SOCKET);
+		return err_sys(err, errno, "cannot listen on '%s'", sa->sun_path);
 	return 0;
 }
 
 int hold_run(struct err *err)
 {
 	struct hold h = {.listener = -1, .signals = -1, .code = -1, .until = now_ms() + HOLD_MS};
+	cleanup_free char *dir = place();
+	struct sockaddr_un sa;
 	int r;
 
 	for (size_t i = 0; i < WORKERS_MAX; i++)
 		h.workers[i] = -1;
-	r = open_hold(&h, err);
+	r = open_hold(&h, &sa, err);
 	if (r == 0) {
 		say_text("waits for a worker");
 		r = serve(&h);
-		(void)unlink(SOCKET);
-		(void)rmdir(PLACE);
+		(void)unlink(sa.sun_path);
+		(void)rmdir(dir);
 	}
 	closep(&h.listener);
 	closep(&h.signals);

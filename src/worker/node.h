@@ -103,6 +103,7 @@ char *node_job(void);
 void node_cancel_job(void);
 
 /* node-dir.c */
+const char *node_place(void); /* where workers make their directories */
 int node_dir_make(struct node *n, struct err *err);
 /* Ends every process that is left, and removes the directory. */
 void node_dir_remove(struct node *n);

@@ -260,6 +260,8 @@ static void pass_header(struct line *l, uint32_t id, const struct fleet_ask *a)
 		refuse(l, id, EPROTO, "home's answer is malformed");
 	} else {
 		h.keep_ms = 0;
+		/* At once: a buffer that grows leaves what it held in freed memory. */
+		(void)buf_reserve(&b, a->len + KiB);
 		gw_put_header(&b, &h);
 		(void)wire_send(l->gate, (enum wire_type)GW_HEADER_IS, id, &b, NULL, 0);
 		gw_header_done(&h);

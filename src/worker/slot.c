@@ -354,6 +354,7 @@ int slot_take(struct slot *s, const struct fleet_msg *m, struct err *err)
 		r = fleet_ask_read(m, &a);
 		if (r == 0 && s->relay)
 			r = relay_answer(s->relay, &a);
+		fleet_wipe(m);
 		break;
 	case FLEET_OPENED:
 	case FLEET_DATA:

@@ -2,16 +2,18 @@
 # runs: user
 # seconds: 60
 # `ralph worker`, the node's end of a placement, with a home in Python (lib/fleet-home.py) that does as each test says.
-# shellcheck disable=SC2016,SC2153
+# shellcheck disable=SC2016,SC2030,SC2031,SC2153
 load helpers
 load loop
 load ../lib/cred
+load ../lib/memory
 
 setup() {
 	ralph_setup
 	# What a worker makes lies below; the path is short, as sockets need it.
 	mkdir "$T/n"
 	export TMPDIR=$T/n
+	WORKER=()
 }
 
 teardown() {
@@ -21,7 +23,7 @@ teardown() {
 
 # home [OPTION=VALUE…]: one worker with one task; what came of it is in $T/home.json, for `got`.
 home() {
-	timeout 120 python3 "$BATS_TEST_DIRNAME/../lib/fleet-home.py" out="$T" "$@" "$WS" -- "$RALPH" worker >"$T/home.json" ||
+	timeout 120 python3 "$BATS_TEST_DIRNAME/../lib/fleet-home.py" out="$T" "$@" "$WS" -- "$RALPH" worker "${WORKER[@]}" >"$T/home.json" ||
 		fail "the home failed: $(cat "$T/home.json" "$T/worker.err")"
 }
 
@@ -42,9 +44,13 @@ node_processes() {
 	done
 }
 
+none_left() {
+	[ -z "$(find "$T/n" -mindepth 1 -maxdepth 1)" ]
+}
+
 # The worker has ended, and nothing of it is left.
 gone() {
-	wait_until -t 20 test -z "$(ls "$T/n")" || fail "left: $(ls -R "$T/n" | head -40)"
+	wait_until -t 20 none_left || fail "left: $(find "$T/n" | head -40)"
 	same '' "$(node_processes)"
 	! pgrep -f "agent-${T##*-}" || fail 'its agent runs'
 }
@@ -75,17 +81,17 @@ hangs_later() {
 	same True "$(got 'j["silent"]')"
 	same 0 "$(got 'j["exit"]')"
 	same "['HELLO', 'RECORD', 'CHECKPOINT', 'VERDICT']" "$(got 'j["frames"]')"
-	same 'True 0' "$(got 'j["verdict"]["lease"] == j["lease"], j["verdict"]["code"]' | tr -d '(,)')"
+	same 'True 0' "$(got 'j["leases"], j["verdict"]["code"]' | tr -d '(,)')"
 	head=$(got 'j["verdict"]["head"]')
 	same "$head" "$(git rev-parse refs/ralph/fleet/head)"
 	same US-1 "$(git diff --name-only HEAD "$head")"
 	same 'A U Thor <author@example.org>' "$(git log -1 --format='%an <%ae>' "$head")"
 	has "$(got 'j["lines"]')" 'iteration 1: done, verified and committed'
 	same True "$(got 'j["logs"]["iteration-001.jsonl"] > 100')"
-	same done "$(got 'j["verdict"]["summary"]["tasks"][0]["state"]')"
+	same 'done' "$(got 'j["verdict"]["summary"]["tasks"][0]["state"]')"
 	gone
 	# Nothing of the node's user was used or written.
-	same '' "$(ls -A "$XDG_STATE_HOME/ralph" 2>/dev/null | grep -v selftest-native)"
+	same '' "$(find "$XDG_STATE_HOME" -type f ! -name selftest-native)"
 	[ ! -e .ralph/state ]
 }
 
@@ -126,7 +132,7 @@ hangs_later() {
 	has "$(got 'j["verdict"]["why"]')" 'the pack of the base commit is damaged'
 	home bad=sum
 	has "$(got 'j["verdict"]["why"]')" 'the pack of the base commit is not whole'
-	home base=$(printf '%040d' 7) start="$(git rev-parse HEAD)"
+	home base="$(printf '%040d' 7)" start="$(git rev-parse HEAD)"
 	has "$(got 'j["verdict"]["why"]')" 'the pack does not have the base commit'
 	gone
 }
@@ -207,7 +213,7 @@ hangs_later() {
 	home argv=./hangs.sh on='iteration 2' do=kill
 	same -9 "$(got 'j["exit"]')"
 	wait_until -t 30 eval '! pgrep -f "agent-${T##*-}" >/dev/null'
-	[ -n "$(ls "$T/n")" ]
+	must_fail none_left
 	home argv='./agent.py honest'
 	same 0 "$(got 'j["exit"]')"
 	wait_until -t 30 eval '[ -z "$(node_processes)" ]'
@@ -276,5 +282,94 @@ credentials: [{name: anthropic}]
 	home argv=./asks.sh config="$CONFIG" credentials="$ROWS" key=key-of-home egress=home dial="$PROV_PORT"
 	same 'it said 200' "$(git log -1 --format=%s refs/ralph/fleet/head)" || fail "$(got 'j["lines"]')"
 	has "$(got 'j["opened"]')" 'provider.example:443'
+	gone
+}
+
+@test 'a hub: several tasks over one stream, each with its own verdict; it ends when the stream does' {
+	local k
+
+	loop_workspace 4
+	WORKER=(--slots 4)
+	home slots=4
+	same '0 {'"'0': 0, '1': 0, '2': 0, '3': 0}" "$(got 'str(j["exit"]) + " " + str(dict(sorted(j["verdicts"].items())))')"
+	same True "$(got 'j["leases"]')"
+	for k in 1 2 3; do
+		same "US-$((k + 1))" "$(git diff --name-only HEAD "refs/ralph/fleet/$k")"
+	done
+	gone
+}
+
+@test 'a hub that is killed with its stream: no agent of it is left' {
+	hangs_later
+	WORKER=(--slots 3)
+	home argv=./hangs.sh on='iteration 2' do=close
+	same 3 "$(got 'j["exit"]')"
+	gone
+}
+
+# under PID: the process and all that came of it.
+under() {
+	local child
+
+	echo "$1"
+	for child in $(pgrep -P "$1"); do
+		under "$child"
+	done
+}
+
+# bats test_tags=root
+@test 'no process of the node but the gateway, which sends it, holds the key of a request' {
+	local key=key-of-home-0123456789 home worker pid found n=0
+
+	[ "$(id -u)" -eq 0 ] || skip 'only root can look into the programs that hold values'
+	provider_task
+	provider_takes "$key"
+	sed -i "s,^env .*,exec -a agent-${T##*-} sleep 1000," asks.sh
+	git commit -qam 'it stays'
+	python3 "$BATS_TEST_DIRNAME/../lib/fleet-home.py" out="$T" argv=./asks.sh config="$CONFIG" credentials="$ROWS" \
+		key="$key" "$WS" -- "$RALPH" worker >"$T/home.json" 3>&- &
+	home=$!
+	wait_until -t 60 pgrep -f "agent-${T##*-}"
+	same 1 "$(requests)"
+	worker=$(pgrep -P "$home")
+	for pid in $(under "$worker"); do
+		# One that has ended meanwhile holds nothing.
+		found=$(memory_holds "$pid" "$key" 2>/dev/null) || continue
+		n=$((n + 1))
+		[ "$(cat "/proc/$pid/comm")" != gateway ] || continue
+		same "0 of $(cat "/proc/$pid/comm")" "$found of $(cat "/proc/$pid/comm")"
+	done
+	[ $n -gt 5 ]
+	kill "$worker"
+	wait "$home"
+	same 143 "$(got 'j["exit"]')"
+	gone
+}
+
+@test 'the process of a pod: it prints what a worker says, and ends with its exit code' {
+	local hold
+
+	loop_workspace 1
+	"$RALPH" worker --hold >"$T/hold" 2>&1 3>&- &
+	hold=$!
+	wait_until grep -q 'waits for a worker' "$T/hold"
+	home
+	same 0 "$(got 'j["exit"]')"
+	must_exit 0 wait "$hold"
+	has "$(cat "$T/hold")" '[US-1] '
+	has "$(cat "$T/hold")" 'the worker is done'
+	[ ! -e "$T/n/rw-hold" ]
+}
+
+@test 'a pod that is deleted: its worker is told, and sends what is committed' {
+	local hold
+
+	hangs_later
+	"$RALPH" worker --hold >"$T/hold" 2>&1 3>&- &
+	hold=$!
+	wait_until grep -q 'waits for a worker' "$T/hold"
+	home argv=./hangs.sh on='iteration 2' do=signal signal="$hold"
+	same '143 143' "$(got 'str(j["exit"]) + " " + str(j["verdict"]["code"])')"
+	must_exit 143 wait "$hold"
 	gone
 }

@@ -133,12 +133,12 @@ def send_task(s, repo, t, slot=0, damage=None):
     s.put("GO", end, slot)
 
 
-def take(repo, got, end):
+def take(repo, got, end, slot):
     """A pack of the node's: whole, thin, and made a reference."""
     assert len(got) == end["bytes"] and hashlib.sha256(got).hexdigest() == end["sha256"], "the pack is not as its end says"
     if got:
         git(repo, "index-pack", "--strict", "--stdin", "--fix-thin", input=got)
-    git(repo, "update-ref", "refs/ralph/fleet/head", end["head"])
+    git(repo, "update-ref", f"refs/ralph/fleet/{slot or 'head'}", end["head"])
 
 
 def main():
@@ -153,8 +153,8 @@ def main():
     res["pid"] = s.p.pid
     silent = s.get(float(opts.get("first", "0.3")))
     res["silent"] = silent == "late"
-    start = {"protocol": 1, "version": opts.get("version") or version(opts.get("ralph", argv[0])), "engine": opts.get("engine", ""),
-             "lease_ms": int(opts.get("lease_ms", "60000")), "slots": 1, "probe": opts.get("probe") == "yes"}
+    start = {"protocol": 1, "version": opts.get("version") or version(argv[0]), "engine": opts.get("engine", ""),
+             "lease_ms": int(opts.get("lease_ms", "60000")), "slots": int(opts.get("slots", "1")), "probe": opts.get("probe") == "yes"}
     if bad == "garbage":
         s.raw(b"srun: error: Unable to allocate resources: Invalid account\n" * 3)
     elif bad == "oversized":
@@ -168,7 +168,7 @@ def main():
         s.p.stdin.close()
     else:
         s.put("START", start)
-    t, got, log, verdict, ticks = None, b"", None, None, 0
+    tasks, got, log, verdicts, ticks = {}, {}, {}, {}, 0
     deadline = time.monotonic() + limit
     while time.monotonic() < deadline:
         f = s.get(0.5)
@@ -187,8 +187,9 @@ def main():
             if bad == "hello":
                 s.raw(b"\0" * 40)
             elif opts.get("version") is None and opts.get("task") != "none":
-                t = task(repo, opts)
-                send_task(s, repo, t, damage=bad)
+                for k in range(start["slots"]):
+                    tasks[k] = task(repo, opts if start["slots"] == 1 else {**opts, "task": f"US-{k + 1}"})
+                    send_task(s, repo, tasks[k], k, damage=bad)
             if opts.get("task") == "none":
                 break
         elif name == "LINE":
@@ -203,6 +204,8 @@ def main():
                     break
                 if what == "term":
                     s.p.send_signal(signal.SIGTERM)
+                elif what == "signal":
+                    os.kill(int(opts["signal"]), signal.SIGTERM)
                 elif what == "kill":
                     s.p.kill()
                 elif what == "mute":
@@ -215,30 +218,30 @@ def main():
                 elif what == "hold":
                     open(os.path.join(out, "held"), "w").close()
         elif name == "PACK":
-            got += body
+            got[slot] = got.get(slot, b"") + body
         elif name == "LOG":
-            if log is None:
-                log = body.decode()
-                res["logs"][log] = 0
+            if log.get(slot) is None:
+                log[slot] = body.decode()
+                res["logs"][log[slot]] = 0
             else:
-                res["logs"][log] += len(body)
-                log = log if more else None
+                res["logs"][log[slot]] += len(body)
+                log[slot] = log[slot] if more else None
         elif name == "RECORD":
             res["records"].append(len(json.loads(body)["summary"]["records"]))
         elif name == "CHECKPOINT":
             end = json.loads(body)
-            take(repo, got, end)
-            got = b""
+            take(repo, got.pop(slot, b""), end, slot)
             res["heads"].append(end["head"])
             if not opts.get("no_ack"):
-                s.put("ACK", {"lease": t["lease"], "head": end["head"], "verdict": False})
+                s.put("ACK", {"lease": end["lease"], "head": end["head"], "verdict": False}, slot)
         elif name == "VERDICT":
-            verdict = json.loads(body)
-            if verdict["bytes"] or got:
-                take(repo, got, verdict)
-            got = b""
+            verdict = verdicts[slot] = json.loads(body)
+            if verdict["bytes"] or got.get(slot):
+                take(repo, got.pop(slot, b""), verdict, slot)
             if opts.get("no_ack") != "yes":
-                s.put("ACK", {"lease": t["lease"], "head": verdict["head"], "verdict": True})
+                s.put("ACK", {"lease": verdict["lease"], "head": verdict["head"], "verdict": True}, slot)
+            if start["slots"] > 1 and len(verdicts) == start["slots"]:
+                s.p.stdin.close()
         elif name == "ASK":
             res["asks"] += 1
             line, number, kind = struct.unpack_from("<III", body)
@@ -255,8 +258,9 @@ def main():
     except subprocess.TimeoutExpired:
         res["exit"] = "hangs"
         s.p.kill()
-    res["verdict"] = verdict
-    res["lease"] = t["lease"] if t else None
+    res["verdict"] = verdicts.get(0)
+    res["verdicts"] = {k: v["code"] for k, v in verdicts.items()}
+    res["leases"] = all(v["lease"] == tasks[k]["lease"] for k, v in verdicts.items())
     print(json.dumps(res))
 
 
