@@ -436,7 +436,7 @@ void ending_progress(const struct loop *l)
 	if (!l->q.placed)
 		return;
 	summary = summary_json(l, -1, "", "");
-	(void)json_dumpf(summary, stdout, JSON_COMPACT);
+	(void)json_show(summary, stdout, JSON_COMPACT);
 	(void)fputc('\n', stdout);
 	(void)fflush(stdout);
 }
