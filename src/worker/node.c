@@ -235,8 +235,16 @@ static void on_signals(struct ev *ev, struct ev_io *io, uint32_t events)
 	struct node *n = ev_owner(io, struct node, signals_io);
 	int sig;
 
-	while ((sig = ev_signal_read(n->signals)) > 0)
-		node_end(n, 128 + sig, "stopped by signal %d", sig);
+	while ((sig = ev_signal_read(n->signals)) > 0) {
+		if (sig != SIGHUP) {
+			node_end(n, 128 + sig, "stopped by signal %d", sig);
+			continue;
+		}
+		/* `srun -u` gives a terminal for standard output, which ends with a killed srun, before or
+		 * after the input does. */
+		go_deaf(n);
+		node_end(n, NODE_STREAM, "the stream ended: its terminal is gone");
+	}
 }
 
 /* The container's own process was told to end. */
@@ -310,8 +318,9 @@ int node_run(struct node *n, struct err *err)
 	hold_done(n->hold, r);
 	n->hold = -1;
 	close_node(n);
-	/* Without a lease nobody would end the job that this process is in. */
-	if ((r == NODE_LEASE || r == NODE_STREAM) && !n->keep_job)
+	/* Without a lease nobody would end the job that this process is in. Slurm itself ends a step whose
+	 * srun was killed by SIGTERM, and leaves the job. */
+	if ((r == NODE_LEASE || r == NODE_STREAM || r > 128) && !n->keep_job)
 		node_cancel_job();
 	return r;
 }

@@ -44,9 +44,9 @@ configure() {
 		MinJobAge=300
 		SlurmdParameters=config_overrides
 		SlurmctldParameters=node_reg_mem_percent=1
-		NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port=17001 CPUs=16 RealMemory=1000
-		NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port=17002 CPUs=16 RealMemory=1000
-		PartitionName=all Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:64 PreemptMode=OFF
+		NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port=17001 CPUs=128 RealMemory=1000
+		NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port=17002 CPUs=128 RealMemory=1000
+		PartitionName=all Nodes=n1,n2 Default=YES LLN=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:64 PreemptMode=OFF
 		PartitionName=plow Nodes=n2 MaxTime=INFINITE State=UP OverSubscribe=NO PriorityTier=1 PreemptMode=CANCEL GraceTime=3
 		PartitionName=phigh Nodes=n2 MaxTime=INFINITE State=UP OverSubscribe=NO PriorityTier=10 PreemptMode=OFF
 	EOF
