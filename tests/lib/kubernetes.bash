@@ -14,7 +14,7 @@ kube_up() {
 		"$cli/kubernetes.sh" "$KUBE_DIR" "$RALPH_KUBERNETES" </dev/null >"$KUBE_DIR/out" 2>&1 3>&- &
 	KUBE_UNSHARE=$!
 	export KUBE_DIR KUBE_UNSHARE
-	wait_until -t 60 test -e "$KUBE_DIR/started" || fail "$(kube_says)" || return
+	wait_until -t 180 test -e "$KUBE_DIR/started" || fail "$(kube_says)" || return
 	KUBE_INIT=$(pgrep -P "$KUBE_UNSHARE")
 	export KUBE_INIT
 	kube_images || return
@@ -27,7 +27,7 @@ kube_up() {
 }
 
 kube_says() {
-	tail -n 20 "$KUBE_DIR/out" "$KUBE_DIR"/log/*
+	tail -n 5 "$KUBE_DIR/out" "$KUBE_DIR"/log/*
 }
 
 kube_ready() {

@@ -66,16 +66,24 @@ configure_kubelet() {
 	EOF
 }
 
-# settings_of_its_own: the kubelet would write them for the whole machine; here it writes to files.
-settings_of_its_own() {
+# kubelet: with mounts of its own. It would write settings for the whole machine; here it writes to files, which nobody else sees
+# in the place of the settings: a /proc of which a part is hidden is none to make sandboxes in.
+kubelet() {
 	local name
 
 	for name in vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys kernel/keys/root_maxbytes; do
 		cat "/proc/sys/$name" >"$dir/sys/${name//\//.}"
 		mount --bind "$dir/sys/${name//\//.}" "/proc/sys/$name"
 	done
+	exec "$programs/kubelet" --kubeconfig "$dir/admin.kubeconfig" --config "$dir/kubelet.yaml" --root-dir "$dir/kubelet" \
+		--cert-dir "$dir/certs/kubelet" --container-runtime remote --container-runtime-endpoint "unix://$dir/containerd.sock" \
+		--hostname-override node1 --node-ip $address --pod-infra-container-image docker.io/bed/pause:1 \
+		--seccomp-profile-root "$dir/seccomp" --feature-gates ProcMountType=true --v 2
 }
 
+if [ "${3:-}" = kubelet ]; then
+	kubelet
+fi
 umask 022
 mkdir "$dir"/{log,cni,sys,certs,seccomp,token}
 ip link set lo up
@@ -83,7 +91,6 @@ ip link add bed0 type bridge
 ip address add $address/24 dev bed0
 ip link set bed0 up
 hostname localhost
-settings_of_its_own
 for who in admin user; do
 	(umask 077 && openssl rand -hex 16 >"$dir/token/$who")
 	(umask 077 && kubeconfig "$(cat "$dir/token/$who")" >"$dir/$who.kubeconfig")
@@ -105,16 +112,17 @@ daemon apiserver "$programs/kube-apiserver" --etcd-servers $etcd --secure-port 6
 	--service-account-issuer https://bed --service-account-signing-key-file "$dir/certs/accounts.key" \
 	--service-account-key-file "$dir/certs/accounts.key" --service-cluster-ip-range 10.78.0.0/24 --allow-privileged=true \
 	--feature-gates ProcMountType=true --kubelet-preferred-address-types InternalIP --endpoint-reconciler-type none
+# The controllers end at once where the API is not there yet.
+until kubectl --kubeconfig "$dir/admin.kubeconfig" get --raw /healthz >/dev/null 2>&1; do
+	sleep 0.5
+done
 daemon controllers "$programs/kube-controller-manager" --kubeconfig "$dir/admin.kubeconfig" \
 	--service-account-private-key-file "$dir/certs/accounts.key" \
 	--controllers job,namespace,nodelifecycle,garbagecollector,podgc,ttl-after-finished,serviceaccount,serviceaccount-token \
 	--node-monitor-grace-period 20s --pod-eviction-timeout 5s --node-monitor-period 2s --leader-elect=false --port 0 \
 	--feature-gates TTLAfterFinished=true
 daemon scheduler "$programs/kube-scheduler" --kubeconfig "$dir/admin.kubeconfig" --leader-elect=false --port 0
-daemon kubelet "$programs/kubelet" --kubeconfig "$dir/admin.kubeconfig" --config "$dir/kubelet.yaml" --root-dir "$dir/kubelet" \
-	--cert-dir "$dir/certs/kubelet" --container-runtime remote --container-runtime-endpoint "unix://$dir/containerd.sock" \
-	--hostname-override node1 --node-ip $address --pod-infra-container-image docker.io/bed/pause:1 \
-	--seccomp-profile-root "$dir/seccomp" --feature-gates ProcMountType=true --v 2
+daemon kubelet unshare --mount --propagation private "$0" "$dir" "$programs" kubelet
 touch "$dir/started"
 # What daemons leave behind is reaped here: bash waits for every child while it waits for one.
 while :; do

@@ -2,7 +2,7 @@
 # starts it for each connection and talks to it over a pipe, so it ends with the connection.
 # shellcheck shell=bash
 
-# ssh_up: `ssh HOST` of $T/bin reaches this machine as this user, whatever HOST is.
+# ssh_up: `ssh HOST` of $T/bin reaches this machine as this user, whatever HOST is, and $T/ssh/asked has its words.
 ssh_up() {
 	need ssh sshd ssh-keygen || return
 	mkdir -m 0700 "$T/ssh" "$T/bin"
@@ -25,7 +25,7 @@ ssh_up() {
 		IdentitiesOnly yes
 		UserKnownHostsFile $T/ssh/known
 	EOF
-	printf '#!/bin/sh\nexec %q -F %q "$@"\n' "$(command -v ssh)" "$T/ssh/config" >"$T/bin/ssh"
+	printf '#!/bin/sh\necho "$*" >>%q\nexec %q -F %q "$@"\n' "$T/ssh/asked" "$(command -v ssh)" "$T/ssh/config" >"$T/bin/ssh"
 	chmod +x "$T/bin/ssh"
 	PATH=$T/bin:$PATH
 }
