@@ -18,6 +18,11 @@ test: setup-build
 	@scripts/setup.sh test & setup=$$!; scripts/stage.sh; built=$$?; wait $$setup && [ $$built -eq 0 ]
 	@tests/run.sh
 
+# Workers in a real Kubernetes, whose programs are built once: about 20 minutes. Needs root.
+test-kubernetes: setup-kubernetes
+	@scripts/stage.sh
+	@RALPH_KUBERNETES="$$(scripts/kubernetes.sh)" && export RALPH_KUBERNETES && tests/run.sh --as root tests/fleet-kubernetes/*.bats
+
 install: all
 	meson install -C build --no-rebuild $(if $(DESTDIR),--destdir "$(abspath $(DESTDIR))")
 
@@ -81,4 +86,4 @@ clean:
 setup-%:
 	@scripts/setup.sh $*
 
-.PHONY: all demo test install deb dist test-package bench screenshots lint lint-deep sanitize soak soak-git soak-loop coverage fuzz format clean
+.PHONY: all demo test test-kubernetes install deb dist test-package bench screenshots lint lint-deep sanitize soak soak-git soak-loop coverage fuzz format clean

@@ -284,10 +284,37 @@ def engines():
     return p
 
 
+def fleet():
+    p = Picture("fleet", 78, 33, "many machines: the loop and the logins stay at home, a worker with one task is on each node")
+    p.area(1, 1, 33, 31, "home")
+    p.area(38, 1, 39, 31, "node: Slurm, Kubernetes, ssh")
+    p.box("loop", 3, 5, 13, 7, "loop\nqueue, leases,\nmerges", "wall")
+    p.box("place", 20, 5, 12, 7, "placement\nsrun, kubectl,\nssh", "box")
+    p.box("check", 3, 15, 13, 7, "checks\ncommits judged\nagain, verified", "wall")
+    p.box("cred", 20, 15, 12, 7, "cred\nkeys, logins,\nsignatures", "secret")
+    p.box("spool", 3, 25, 13, 5, "spool\nresults on disk", "file")
+    p.box("worker", 41, 5, 14, 7, "ralph worker\none task, a lease,\nno key")
+    p.box("nloop", 60, 5, 15, 7, "loop\nthe task alone,\nlimits, checks", "wall")
+    p.box("gw", 41, 18, 14, 7, "gateway\nrules, phantom", "wall")
+    p.box("agent", 60, 18, 15, 7, "agent\nin a sandbox", "inside")
+    p.arrow("loop", "place", "starts")
+    p.arrow("place", "worker", "one stream", both=True)
+    p.arrow("worker", "nloop")
+    p.arrow("nloop", "agent")
+    p.arrow("agent", "gw")
+    p.arrow("gw", "worker", "asks")
+    p.arrow("place", "cred", "questions", both=True)
+    p.arrow("spool", "check")
+    p.arrow("check", "loop", "merge")
+    p.note(19, 25, "the node's word is checked\nlike an agent's; a lease\nthat ended is dropped")
+    p.note(41, 29, "silence longer than the lease: the worker ends its agent")
+    return p
+
+
 def main():
     check, bad = sys.argv[1:] == ["--check"], 0
     here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "docs", "images")
-    for make in (start, exec_, network, credentials, workspace, loop, events, engines):
+    for make in (start, exec_, network, credentials, workspace, loop, fleet, events, engines):
         picture = make()
         path = os.path.join(here, f"how-{picture.name}.svg")
         if not check:

@@ -16,12 +16,17 @@ command -v npm >/dev/null || npm="nodejs npm"
 test="$test $npm"
 # Large, and for a few tests, which are skipped without them: CI has them.
 [ -z "${CI:-}" ] || test="$test chromium default-jdk-headless"
+# Services, which a machine of a person's is not made to run for tests/fleet: it skips where they are missing.
+[ -z "${CI:-}" ] || test="$test slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge openssh-server"
 # Not in every release: awscli has a stand-in, and docker-cli is the command that docker.io has brought before.
 extra_test="awscli docker-cli"
 lint="clang clang-format clang-tidy cppcheck shellcheck libclang-rt-dev"
 soak="util-linux iproute2 openssl curl procps"
 coverage="gcovr"
 screenshots="tmux util-linux"
+kubernetes="$test golang-go dpkg-dev etcd-server containerd containernetworking-plugins runc"
+# kubectl may have come from elsewhere, as the same file.
+command -v kubectl >/dev/null || kubernetes="$kubernetes kubernetes-client"
 package="debhelper dpkg-dev fakeroot lintian debootstrap patchelf xz-utils $npm"
 bench="bubblewrap haproxy nghttp2 nginx-light tinyproxy squid podman docker.io runc uidmap busybox-static nodejs socat ripgrep iproute2 util-linux $npm"
 
@@ -47,7 +52,8 @@ bench)
 	;;
 package) want="$build $package" ;;
 screenshots) want="$build $screenshots" ;;
-*) die "usage: scripts/setup.sh build|demo|test|lint|soak|coverage|bench|package|screenshots" ;;
+kubernetes) want="$build $kubernetes" ;;
+*) die "usage: scripts/setup.sh build|demo|test|lint|soak|coverage|bench|package|screenshots|kubernetes" ;;
 esac
 [ -z "${RALPH_NO_SETUP:-}" ] || exit 0
 read -ra want <<<"${want//[$'\n\t']/ }"

@@ -41,6 +41,7 @@ declare -A may=(
 	[view]="base agent record events live"
 	[web]="base confine wire http flow policy agent record events workspace live view"
 	[loop]="base wire config spec agent transcript hook record events workspace compose live check work repo view"
+	[worker]="base wire spec agent engine git view"
 	[cli/frame]="base"
 	[cli]="base wire policy config spec agent engine hook record events netrules image workspace compose live check view web cli/frame"
 )

@@ -53,7 +53,7 @@ else
 			[ -z "${CI:-}" ] || echo "0 1 0 root: needs root" >"$WORK/results/root.counts"
 		fi
 	fi
-	[ $# -gt 0 ] || set -- tests/{cli,attack,agents,engines,upgrade,web}/*.bats
+	[ $# -gt 0 ] || set -- tests/{cli,attack,agents,engines,upgrade,web,fleet}/*.bats
 	list=$(jobs "$@") || exit 1
 	grep -E "^${as:-[^ ]+}[/ ]" <<<"$list" | run_jobs
 fi

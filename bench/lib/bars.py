@@ -100,6 +100,12 @@ BARS = {
     # The loop.
     "loop.task": Bar("loop", "a task in a loop of 200 with a trivial agent, `--parallel 16`", "in a loop of 10", "ms", "share"),
     "loop.cpu": Bar("loop", "CPU of a task in a loop of 200 with a trivial agent, `--parallel 16`", "in a loop of 10", "ms", "share", "<=", 1.2),
+    # Workers on other machines.
+    "fleet.memory": Bar("fleet", "memory of ralph at home for each worker on another machine, PSS, 200 of them", None, "MiB", "value", "<=", 1),
+    "fleet.processes": Bar("fleet", "processes of ralph at home for each such worker, besides the srun or ssh", None, "", "value"),
+    "fleet.descriptors": Bar("fleet", "descriptors of ralph at home for each such worker", None, "", "value"),
+    "fleet.task": Bar("fleet", "a task through `ralph worker` on the same machine, 8 at once", "`--parallel 8`", "ms", "extra"),
+    "fleet.rate": Bar("fleet", "tasks of a trivial agent through `ralph worker` on the same machine, 8 at once", "`--parallel 8`", "/min", "rate"),
     # git in a sandbox.
     "git.run": Bar("workspace", RUN + ", in a repository", "an empty directory", "ms", "extra", "<=", 0.3),
     "git.before": Bar("workspace", RUN + ", in a repository", "the version before", "ms", "extra"),

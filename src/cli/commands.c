@@ -45,6 +45,7 @@ const struct command *const commands[] = {
 	&cmd_status,
 	&cmd_top,
 	&cmd_web,
+	&cmd_worker,
 	&cmd_export,
 	&cmd_config,
 	&cmd_profile,

@@ -63,3 +63,4 @@ extern const struct command cmd_usage;
 extern const struct command cmd_version;
 extern const struct command cmd_web;
 extern const struct command cmd_why;
+extern const struct command cmd_worker;

@@ -4,6 +4,7 @@
  * loads libraries costs more than everything `ralph exec` does (bench/exec shows it).
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -59,6 +60,16 @@ static bool is_hook(int argc, char **argv)
 	       argv[2][0] != '-';
 }
 
+/* A batch system starts `ralph worker` without these, or with a home that is on other machines. A worker
+ * reads nothing of a home. */
+static void fill_worker_environ(int argc, char **argv)
+{
+	if (argc < 2 || !streq(path_base(argv[0]), "ralph") || !streq(argv[1], "worker"))
+		return;
+	(void)setenv("HOME", "/", 1);
+	(void)setenv("PATH", "/usr/local/bin:/usr/bin:/bin", 0);
+}
+
 int main(int argc, char **argv)
 {
 	cleanup_free char *hook = NULL;
@@ -70,6 +81,7 @@ int main(int argc, char **argv)
 	/* Called by the name of a link, its words are not commands: see agent-alias.h. */
 	if (argc > 1 && streq(path_base(argv[0]), "ralph") && command_find(fast, argv[1]))
 		return program_main(fast, argc, argv);
+	fill_worker_environ(argc, argv);
 	if (places_find(&p, &err) < 0) {
 		log_error("cli", "%s", err.msg);
 		return err_exit_code(&err, EXIT_RUNTIME);

@@ -238,6 +238,60 @@ static void note_base_url(const struct build_input *in, const struct probing *p,
 			     "to go there set providers.anthropic.origin");
 }
 
+static const json_t *given_row(const json_t *rows, const char *name)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (rows, i, row) {
+		const char *of = json_string_value(json_object_get(row, "name"));
+
+		if (of && streq(of, name))
+			return row;
+	}
+	return NULL;
+}
+
+/*
+ * A credential of a task from another machine. Whoever sent it keeps the value and judges each
+ * question, so only the way of a phantom makes sense, and no source is taken from there: nothing of
+ * this machine is read for it.
+ */
+static int add_given(struct sandbox_spec *s, const json_t *row, const char *name, struct err *err)
+{
+	const struct cred_provider *provider;
+	const char *of = NULL, *origin = NULL, *ca_file = NULL, *endpoint = NULL, *phantom = NULL;
+	struct spec_credential *c;
+	int r = json_get_str(row, "provider", &of, err);
+
+	if (r == 0)
+		r = json_opt_str(row, "origin", &origin, err);
+	if (r == 0)
+		r = json_opt_str(row, "ca_file", &ca_file, err);
+	if (r == 0)
+		r = json_opt_str(row, "endpoint", &endpoint, err);
+	if (r == 0)
+		r = json_opt_str(row, "phantom", &phantom, err);
+	if (r < 0)
+		return r;
+	provider = cred_provider_find(of);
+	if (!provider)
+		return err_set(err, EINVAL, "credential '%s': there is no provider '%s'", name, of);
+	c = spec_credential_add(s, name, of);
+	c->way = SPEC_WAY_PHANTOM;
+	c->origin = xstrdup_or_null(origin);
+	c->ca_file = xstrdup_or_null(ca_file);
+	c->endpoint = xstrdup_or_null(endpoint);
+	c->phantom = xstrdup_or_null(phantom);
+	c->private = json_is_true(json_object_get(row, "private"));
+	r = json_opt_strv(row, "requests", &c->requests, err);
+	if (r == 0)
+		r = json_opt_strv(row, "options", &c->options, err);
+	if (r == 0 && provider->placeholder && !spec_env_find(s, provider->placeholder))
+		spec_env_phantom(s, provider->placeholder, SPEC_PHANTOM, name);
+	return r;
+}
+
 /* A service of the agent's, or a name that a rule or the user's settings use. */
 static int add(struct sandbox_spec *s, const struct build_input *in, const struct probing *p,
 	       const char *name, char **notice, struct err *err)
@@ -249,6 +303,11 @@ static int add(struct sandbox_spec *s, const struct build_input *in, const struc
 	cred_ref_init(&ref);
 	if (spec_credential_find(s, name) || (said && said->way && streq(said->way, OFF)))
 		return 0;
+	if (in->cred_line) {
+		const json_t *row = given_row(in->credentials, name);
+
+		return row ? add_given(s, row, name, err) : 0;
+	}
 	if (way_of(said) == SPEC_WAY_ENV && !no_guest(s) && !s->container.image)
 		return err_usage(err,
 				 "credentials: way env is for engines that take variables with "
@@ -303,6 +362,7 @@ int build_cred(struct sandbox_spec *s, const struct build_input *in, const struc
 	cleanup_(probing_done) struct probing p;
 	int r = 0;
 
+	s->cred_line = xstrdup_or_null(in->cred_line);
 	probing_init(&p, s, in);
 	for (const char *const *service = a->services; r == 0 && *service; service++)
 		r = add(s, in, &p, *service, notice, err);

@@ -41,6 +41,10 @@ struct build_input {
 	bool run_agent;	  /* argv0 is the agent's program: without it there is nothing to do */
 	bool asks;	  /* an agent works there, which may ask a person */
 	const char *loop; /* key of the loop that it works for; NULL: none */
+	/* Of a task from another machine: rows as spec_credentials_to_json() has them, without a source,
+	 * in place of the logins of this machine, and who answers for them. NULL: there are none. */
+	const json_t *credentials;
+	const char *cred_line;
 	const json_t *hooks; /* that must hold, as the agent's settings have them; NULL: none */
 	/* An image that a container needs is built where it is missing; image_told may be NULL. */
 	bool make_image;

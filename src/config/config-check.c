@@ -328,6 +328,54 @@ const char *check_notify(const char *s)
 	return check_command(s);
 }
 
+#define PLACE_NAME_MAX 32
+const char *check_place(const char *s)
+{
+	if (strlen(s) > PLACE_NAME_MAX ||
+	    strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(s))
+		return "is no name of a placement; write up to 32 of a-z, 0-9 and -";
+	return NULL;
+}
+
+/* A word of a placement's command; a placeholder that is not known would reach the command as it is. */
+const char *check_place_word(const char *s)
+{
+	static const char *const names[] = {"{loop}", "{task}", "{name}", "{host}"};
+
+	for (const char *p = s; (p = strchr(p, '{')); p++) {
+		size_t n = 1 + strspn(p + 1, "abcdefghijklmnopqrstuvwxyz"), i = 0;
+
+		if (n == 1 || p[n] != '}')
+			continue;
+		while (i < ARRAY_SIZE(names) && strncmp(p, names[i], n + 1) != 0)
+			i++;
+		if (i == ARRAY_SIZE(names))
+			return "has a placeholder that is not known; use {loop}, {task}, {name} or "
+			       "{host}";
+	}
+	return check_command(s);
+}
+
+/* The word must not become an option of the command that gets it. */
+const char *check_place_host(const char *s)
+{
+	return !*s || *s == '-' || strlen(s) > 255 || strpbrk(s, " \t{}") || has_control(s)
+		       ? "is no name of a host; write one without spaces that does not begin with "
+			 "'-'"
+		       : NULL;
+}
+
+const char *check_egress(const char *s)
+{
+	return streq(s, "node") || streq(s, "home") ? NULL : "is no way out; use node or home";
+}
+
+const char *check_dial(const char *s)
+{
+	return streq(s, "home") || streq(s, "relay") ? NULL
+						     : "is no place for keys; use home or relay";
+}
+
 const char *check_provider_tools(const char *s)
 {
 	static const char form[] =

@@ -181,6 +181,36 @@ static void put_credentials(struct buf *b, const struct config *c)
 	(void)buf_putc(b, ']');
 }
 
+static void put_place_list(struct buf *b, const char *name, const struct strv *list)
+{
+	if (!list->n)
+		return;
+	(void)buf_printf(b, ", %s: ", name);
+	put_list(b, list);
+}
+
+static void put_places(struct buf *b, const struct config *c)
+{
+	bool more = false; /* the command is there already */
+
+	(void)buf_putc(b, '{');
+	for (size_t i = 0; i < c->fleet.n_places; i++) {
+		const struct config_place *p = &c->fleet.places[i];
+
+		(void)buf_puts(b, i ? ", " : "");
+		put_text(b, p->name);
+		(void)buf_puts(b, ": {command: ");
+		put_list(b, &p->command);
+		put_place_list(b, "reap", &p->reap);
+		put_place_list(b, "hosts", &p->hosts);
+		put_place_list(b, "pass", &p->pass);
+		put_member(b, &more, "egress", p->egress);
+		put_member(b, &more, "dial", p->dial);
+		(void)buf_putc(b, '}');
+	}
+	(void)buf_putc(b, '}');
+}
+
 static char *value_text(const struct config *c, enum key_id id)
 {
 	const struct key *k = &keys[id];
@@ -219,6 +249,9 @@ static char *value_text(const struct config *c, enum key_id id)
 		break;
 	case KEY_CREDENTIAL:
 		put_credentials(&b, c);
+		break;
+	case KEY_PLACE:
+		put_places(&b, c);
 		break;
 	}
 	return buf_take(&b);

@@ -47,6 +47,9 @@ struct config *config_free(struct config *c)
 	for (size_t i = 0; i < c->n_credentials; i++)
 		config_credential_done(&c->credentials[i]);
 	free(c->credentials);
+	for (size_t i = 0; i < c->fleet.n_places; i++)
+		config_place_done(&c->fleet.places[i]);
+	free(c->fleet.places);
 	strv_done(&c->notices);
 	free(c->origins);
 	free(c);
@@ -66,6 +69,14 @@ const struct config_credential *config_credential(const struct config *c, const 
 	for (size_t i = c->n_credentials; i > 0; i--)
 		if (streq(c->credentials[i - 1].name, name))
 			return &c->credentials[i - 1];
+	return NULL;
+}
+
+const struct config_place *config_place(const struct config *c, const char *name)
+{
+	for (size_t i = c->fleet.n_places; i > 0; i--)
+		if (streq(c->fleet.places[i - 1].name, name))
+			return &c->fleet.places[i - 1];
 	return NULL;
 }
 

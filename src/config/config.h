@@ -60,6 +60,20 @@ struct config_credential {
 	char *source; /* "env:NAME", "file:PATH", "command:LINE"; NULL: as the service has it */
 };
 
+/*
+ * A placement: a command that gives a byte stream to `ralph worker` on some machine. Its words may have
+ * {loop}, {task}, {name} and {host}.
+ */
+struct config_place {
+	char *name;
+	struct strv command;
+	struct strv reap;  /* ends what is left of a killed loop's workers; empty: nothing does */
+	struct strv hosts; /* values of {host}, in turn */
+	struct strv pass;  /* as fleet.pass, for this one */
+	char *egress;	   /* "node" or "home": who dials; NULL: node */
+	char *dial;	   /* "home" or "relay": where keys that never end are used; NULL: home */
+};
+
 struct config {
 	char *agent;   /* "command", "claude", … */
 	char *engine;  /* "auto", "native", … */
@@ -118,6 +132,13 @@ struct config {
 		char *review_model;  /* its model; NULL: its own choice */
 		uint64_t review_cap; /* how often it may ask for changes to a task */
 	} loop;
+	struct {
+		char *place; /* name of a placement; NULL: this machine */
+		uint64_t lease_ms;
+		struct strv pass;
+		struct config_place *places;
+		size_t n_places;
+	} fleet;
 	struct strv prices; /* MODEL=INPUT/OUTPUT[/READ/WRITE] */
 	struct {
 		char *dir; /* directory for saved conversations, or "off"; NULL: ralph's own */
@@ -149,6 +170,9 @@ struct config {
 const struct config_provider *config_provider(const struct config *c, const char *service);
 /* Returns the strongest setting for a credential; NULL when there is none. */
 const struct config_credential *config_credential(const struct config *c, const char *name);
+
+/* Returns the strongest placement of that name; NULL when there is none. */
+const struct config_place *config_place(const struct config *c, const char *name);
 
 struct config *config_new(void); /* all defaults */
 struct config *config_free(struct config *c);

@@ -177,6 +177,18 @@ KEY(KEY_LOOP_REVIEW_MODEL, "loop.review_model", KEY_WORD, PROJECT_SAME, AT(loop.
 KEY(KEY_LOOP_REVIEW_CAP, "loop.review_cap", KEY_UINT, PROJECT_LOWER, AT(loop.review_cap),
 	.def = "5", .option = "--review-cap", .min = 1, .max = 1000,
 	.help = "how often a reviewer may ask for changes to a task before you are asked")
+KEY(KEY_FLEET_PLACE, "fleet.place", KEY_WORD, PROJECT_NEVER, AT(fleet.place), .def = "",
+	.option = "--place", .check = check_place,
+	.help = "the placement for tasks of --parallel; empty for this machine")
+KEY(KEY_FLEET_LEASE, "fleet.lease", KEY_DURATION, PROJECT_NEVER, AT(fleet.lease_ms),
+	.def = "1m", .option = "--lease", .min = 5000, .max = DAY_MS,
+	.help = "silence after which a worker elsewhere is given up")
+KEY(KEY_FLEET_PASS, "fleet.pass", KEY_LIST, PROJECT_NEVER, AT(fleet.pass),
+	.option = "--place-pass", .check = check_env_name,
+	.help = "further variables that the commands of placements get")
+KEY(KEY_FLEET_PLACES, "fleet.places", KEY_PLACE, PROJECT_NEVER, AT(fleet.places),
+	.option = "--places",
+	.help = "placements: commands that start workers on other machines")
 #define ENDPOINT(x, title)                                                                         \
 	KEY(KEY_PROVIDER_##x, "providers." #x, KEY_PROVIDER, PROJECT_SAME, AT(providers.x),        \
 	    .option = "--provider",                                                                \

@@ -71,6 +71,16 @@ const struct key_field credential_fields[CREDENTIAL_FIELDS_N] = {
 	[CREDENTIAL_WAY]    = { "way" },
 	[CREDENTIAL_SOURCE] = { "source" },
 };
+
+/* Entries stand below their names. */
+const struct key_field place_fields[PLACE_FIELDS_N] = {
+	[PLACE_COMMAND] = { "command", .list = true, .required = true },
+	[PLACE_REAP]    = { "reap", .list = true },
+	[PLACE_HOSTS]   = { "hosts", .list = true },
+	[PLACE_PASS]    = { "pass", .list = true },
+	[PLACE_EGRESS]  = { "egress" },
+	[PLACE_DIAL]    = { "dial" },
+};
 /* clang-format on */
 
 const struct key_field *key_fields(enum key_type type, size_t *ret_n)
@@ -88,6 +98,9 @@ const struct key_field *key_fields(enum key_type type, size_t *ret_n)
 	case KEY_CREDENTIAL:
 		*ret_n = CREDENTIAL_FIELDS_N;
 		return credential_fields;
+	case KEY_PLACE:
+		*ret_n = PLACE_FIELDS_N;
+		return place_fields;
 	default:
 		*ret_n = 0;
 		return NULL;
@@ -153,9 +166,9 @@ bool config_key(size_t i, struct config_key *ret)
 		.name = k->name,
 		.option = k->option,
 		.help = k->help,
-		.default_value = k->def			   ? k->def
-				 : k->type == KEY_PROVIDER ? "{}"
-							   : "[]",
+		.default_value = k->def						   ? k->def
+				 : k->type == KEY_PROVIDER || k->type == KEY_PLACE ? "{}"
+										   : "[]",
 		.choices = k->choices,
 		.is_list = key_is_list((enum key_id)i),
 	};

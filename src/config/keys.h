@@ -26,6 +26,7 @@ enum key_type {
 	KEY_MOUNT,	/* struct config_mount *, size_t behind it */
 	KEY_RULE,	/* struct net_rule *, size_t behind it */
 	KEY_CREDENTIAL, /* struct config_credential *, size_t behind it */
+	KEY_PLACE,	/* struct config_place *, size_t behind it; entries are named */
 };
 
 /* The values that a project file may give a key while the user has not trusted the file. */
@@ -68,17 +69,20 @@ struct key_field {
 	bool list, required;
 };
 
-extern const struct key_field mount_fields[], rule_fields[], provider_fields[], credential_fields[];
+extern const struct key_field mount_fields[], rule_fields[], provider_fields[], credential_fields[],
+	place_fields[];
 #define MOUNT_FIELDS_N 3
 #define RULE_FIELDS_N 5
 #define PROVIDER_FIELDS_N 3
 #define CREDENTIAL_FIELDS_N 3
-#define FIELDS_MAX 5 /* of any of them */
+#define PLACE_FIELDS_N 6
+#define FIELDS_MAX 6 /* of any of them */
 
 enum mount_field { MOUNT_PATH, MOUNT_MODE, MOUNT_TARGET };
 enum rule_field { RULE_HOST, RULE_METHODS, RULE_PATHS, RULE_GIT, RULE_CREDENTIAL };
 enum provider_field { PROVIDER_ORIGIN, PROVIDER_CA_FILE, PROVIDER_TOKEN_URL };
 enum credential_field { CREDENTIAL_NAME, CREDENTIAL_WAY, CREDENTIAL_SOURCE };
+enum place_field { PLACE_COMMAND, PLACE_REAP, PLACE_HOSTS, PLACE_PASS, PLACE_EGRESS, PLACE_DIAL };
 
 const struct key_field *key_fields(enum key_type type, size_t *ret_n);
 
@@ -150,4 +154,9 @@ const char *check_price(const char *s);
 #define PROVIDER_TOOL_MAX 63 /* of a name */
 const char *check_provider_tools(const char *s);
 const char *check_command(const char *s);
+const char *check_place(const char *s);
+const char *check_place_word(const char *s);
+const char *check_place_host(const char *s);
+const char *check_egress(const char *s);
+const char *check_dial(const char *s);
 const char *check_notify(const char *s);

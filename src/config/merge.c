@@ -269,6 +269,8 @@ static int merge_entry(struct merge *m, const struct config_file *f, enum key_id
 		return merge_rule(m, f, entry);
 	if (keys[id].type == KEY_CREDENTIAL)
 		return merge_credential(m, f, entry);
+	if (keys[id].type == KEY_PLACE)
+		return merge_config_place(m, f, entry);
 	for (size_t i = 0; i < MOUNT_FIELDS_N; i++)
 		places[i] = merge_in_file(f, &entry->v[i]);
 	return merge_mount(m, entry->v, places, &at);
@@ -283,7 +285,7 @@ int merge_file(struct merge *m, const struct config_file *f)
 		const struct scan_value *v = &f->values[id];
 		struct merge_place at = merge_in_file(f, v);
 
-		if (v->text)
+		if (v->text && !key_is_list(id))
 			r = merge_scalar(m, id, v->text, &at);
 		else if (keys[id].type == KEY_PROVIDER && v->line)
 			r = merge_provider(m, f, id);
@@ -299,7 +301,7 @@ static int merge_text(struct merge *m, enum key_id id, const char *text, const c
 	struct merge_place at = {.name = name};
 
 	if (keys[id].type == KEY_RULE || keys[id].type == KEY_PROVIDER ||
-	    keys[id].type == KEY_CREDENTIAL)
+	    keys[id].type == KEY_CREDENTIAL || keys[id].type == KEY_PLACE)
 		return fail(m,
 			    err_usage(m->err, "can only be given in a file; write it to "
 					      "config.yaml or to a profile"),

@@ -41,7 +41,11 @@ void config_credential_done(struct config_credential *c);
 /* merge-cred.c: providers.* and credentials */
 int merge_provider(struct merge *m, const struct config_file *f, enum key_id id);
 int merge_credential(struct merge *m, const struct config_file *f, const struct scan_value *entry);
-/* For merge-cred.c: a value that must pass a check; where a key or an entry came from. */
+/* merge-place.c: fleet.places */
+void config_place_done(struct config_place *p);
+int merge_config_place(struct merge *m, const struct config_file *f,
+		       const struct scan_value *entry);
+/* For merge-cred.c and merge-place.c: a value that must pass a check; where a key or an entry came from. */
 int merge_check(struct merge *m, const char *(*check)(const char *s), const char *text,
 		const struct merge_place *at, const char *key);
 void merge_origin(struct merge *m, enum key_id id, const struct merge_place *at);

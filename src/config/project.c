@@ -119,7 +119,8 @@ static int walk_list(struct walk *w, enum key_id id)
 	static_assert(MOUNT_PATH == 0 && RULE_HOST == 0 && CREDENTIAL_NAME == 0, "the first field");
 	for (size_t i = 0; i < list->n && r == 0; i++) {
 		const struct scan_value *v = &list->v[i];
-		const char *text = keys[id].type == KEY_LIST ? v->text : v->v[0].text;
+		/* An entry with a name below the key has it as its text. */
+		const char *text = v->text ? v->text : v->v[0].text;
 
 		if (keys[id].type != KEY_LIST || item_widens(w->base, id, text))
 			r = w->found(w, id, v, text);
@@ -183,7 +184,7 @@ int config_project_never(const struct config_file *file, struct err *err)
 		const struct scan_value *v = &file->values[id];
 		struct merge_place place = merge_in_file(file, v);
 
-		if (keys[id].project == PROJECT_NEVER && v->text)
+		if (keys[id].project == PROJECT_NEVER && v->line)
 			return merge_fail_at(err,
 					     err_usage(err,
 						       "a project file cannot set this; set it "

@@ -333,6 +333,45 @@ static int scan_entry(struct scan *s, const struct shape *shape, struct scan_val
 	return 0;
 }
 
+/* {NAME: {…}, …}: entries that stand below their names; the start of the mapping has been read. */
+static int scan_named(struct scan *s, const struct shape *shape, struct scan_value *list)
+{
+	for (;;) {
+		struct scan_value *item;
+		const char *word;
+		int r = next(s, shape->key);
+
+		if (r < 0 || s->ev.type == YAML_MAPPING_END_EVENT)
+			return r;
+		if (s->ev.type != YAML_SCALAR_EVENT)
+			return fail_here(s, err_usage(s->err, "a key must be a plain word"),
+					 shape->key);
+		if (list->n == CONFIG_LIST_MAX)
+			return fail_here(s,
+					 err_usage(s->err, "more than %d entries; shorten it",
+						   CONFIG_LIST_MAX),
+					 shape->key);
+		word = (const char *)s->ev.data.scalar.value;
+		for (size_t i = 0; i < list->n; i++)
+			if (streq(list->v[i].text, word))
+				return fail_here(s,
+						 err_usage(s->err,
+							   "'%.60s' is given twice; remove one of "
+							   "them",
+							   word),
+						 shape->key);
+		item = add_item(s, list);
+		item->text = xstrdup(word);
+		r = next(s, shape->key);
+		if (r == 0)
+			r = want_section(s, shape->key);
+		if (r == 0)
+			r = scan_entry(s, shape, item);
+		if (r < 0)
+			return r;
+	}
+}
+
 #define JOINED_MAX (8 * KiB)
 
 /* [a, b] for a value that is one word: "a,b"; [] is none. */
@@ -368,6 +407,10 @@ static int scan_value(struct scan *s, enum key_id id)
 	if (keys[id].type == KEY_PROVIDER) {
 		r = want_section(s, shape.key);
 		return r < 0 ? r : scan_entry(s, &shape, v);
+	}
+	if (keys[id].type == KEY_PLACE) {
+		r = want_section(s, shape.key);
+		return r < 0 ? r : scan_named(s, &shape, v);
 	}
 	if (keys[id].joined && s->ev.type == YAML_SEQUENCE_START_EVENT)
 		return join_list(s, &shape, v);

@@ -14,7 +14,7 @@
 
 struct scan_value {
 	unsigned line, column; /* from 1, in characters; line 0: not given */
-	char *text;	       /* NULL for a list, and for an entry with fields */
+	char *text;	       /* NULL for a list, and for an entry with fields, but for its name */
 	struct scan_value *v; /* the entries of a list, or the fields in the order of their table */
 	size_t n;
 };

@@ -429,6 +429,18 @@ static void status_end(struct loop *l, int code)
 	l->next = NULL;
 }
 
+void ending_progress(const struct loop *l)
+{
+	cleanup_json json_t *summary = NULL;
+
+	if (!l->q.placed)
+		return;
+	summary = summary_json(l, -1, "", "");
+	(void)json_show(summary, stdout, JSON_COMPACT);
+	(void)fputc('\n', stdout);
+	(void)fflush(stdout);
+}
+
 int ending(struct loop *l, int code, const char *reason)
 {
 	cleanup_json json_t *held = held_of(l); /* before the worktree is removed */
@@ -462,7 +474,8 @@ int ending(struct loop *l, int code, const char *reason)
 	if (state_save(&l->state, &err) < 0)
 		log_error("loop", "%s", err.msg);
 	if (l->q.json)
-		(void)json_show(summary, stdout, JSON_INDENT(1)), (void)fputc('\n', stdout);
+		(void)json_show(summary, stdout, l->q.placed ? JSON_COMPACT : JSON_INDENT(1)),
+			(void)fputc('\n', stdout);
 	else
 		print_summary(l, code, reason, &next, transcripts, held);
 	notify_end(l, code, reason);
@@ -479,7 +492,8 @@ int ending_idle(struct loop *l, int code, const char *reason)
 	next_commands(l, code, &next);
 	summary = summary_json(l, code, reason, next.v[0]);
 	if (l->q.json)
-		(void)json_show(summary, stdout, JSON_INDENT(1)), (void)fputc('\n', stdout);
+		(void)json_show(summary, stdout, l->q.placed ? JSON_COMPACT : JSON_INDENT(1)),
+			(void)fputc('\n', stdout);
 	else
 		print_end(code, reason, &next);
 	return code;

@@ -38,8 +38,9 @@ static int read_options(struct loop_request *q, struct err *err)
 	const struct {
 		const char *key;
 		const char **at;
-	} texts[] = {{"sandbox", &q->sandbox}, {"parent", &q->parent}, {"tested", &q->tested},
-		     {"tasks", &q->tasks},     {"prompt", &q->prompt}, {"branch", &q->branch}};
+	} texts[] = {{"sandbox", &q->sandbox},	   {"parent", &q->parent}, {"tested", &q->tested},
+		     {"tasks", &q->tasks},	   {"prompt", &q->prompt}, {"branch", &q->branch},
+		     {"cred_line", &q->cred_line}, {"base", &q->base}};
 	const struct {
 		const char *key;
 		bool *at;
@@ -52,6 +53,10 @@ static int read_options(struct loop_request *q, struct err *err)
 		r = json_opt_str(q->doc, texts[i].key, texts[i].at, err);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(flags); i++)
 		r = json_get_bool(q->doc, flags[i].key, flags[i].at, err);
+	q->credentials = json_object_get(q->doc, "credentials");
+	q->placed = json_is_true(json_object_get(q->doc, "placed"));
+	if (r == 0 && q->cred_line && !json_is_array(q->credentials))
+		r = err_set(err, EINVAL, "there is a line for credentials, and none of them");
 	if (r == 0)
 		r = json_get_uint(q->doc, "parallel", &q->parallel, err);
 	if (r == 0 && (q->parallel < 1 || q->parallel > PARALLEL_MAX))

@@ -20,13 +20,19 @@ struct loop_request {
 	const char *workspace;	  /* real path */
 	const char *sandbox;	  /* NULL: ralph derives the name from the branch */
 	const char *parent;	  /* a worker: the workspace of its loop; NULL: it is no worker */
-	const char *tested;  /* a worker: the sandbox of its loop, which has passed its tests */
-	const char *tasks;   /* path of the work list; NULL: found in the workspace */
-	const char *prompt;  /* a file; NULL: prompt.md and the like */
-	const char *branch;  /* NULL: named by the work list, or derived from it */
+	const char *tested; /* a worker: the sandbox of its loop, which has passed its tests */
+	const char *tasks;  /* path of the work list; NULL: found in the workspace */
+	const char *prompt; /* a file; NULL: prompt.md and the like */
+	const char *branch; /* NULL: named by the work list, or derived from it */
+	const char *
+		base; /* a placed worker: the commit that its task's work is compared to; NULL: HEAD */
+	const char
+		*cred_line; /* a placed worker: who answers for `credentials`; NULL: this machine */
+	const json_t *credentials;
 	struct strv command; /* `agent: command`: the command to run; else further arguments */
 	uint64_t parallel;   /* at least 1 */
 	bool no_wait, stash, worktree, push, json, color;
+	bool placed; /* of a loop on another machine: each iteration's summary goes to stdout */
 	bool direct; /* no sandbox: only ever typed, never a setting */
 	struct places places;
 	struct config *config;

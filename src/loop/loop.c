@@ -238,7 +238,10 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 		return code;
 	*ret_error = round_run(l, t, &j, err);
 	loop_show_news(l);
-	return *ret_error < 0 ? -1 : after(l, &j, ret_reason);
+	if (*ret_error < 0)
+		return -1;
+	ending_progress(l);
+	return after(l, &j, ret_reason);
 }
 
 /* True when all work is done, but the loop was killed before its end. No sandbox is started then. */

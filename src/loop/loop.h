@@ -65,7 +65,10 @@ struct loop {
 	const struct agent *reviewer; /* NULL: no reviews */
 	enum loop_mode mode;	      /* for a resumed loop: its original mode */
 	struct loop_limits limits;
-	size_t slots; /* of --parallel; 1: one task at a time */
+	size_t slots;			      /* of --parallel; 1: one task at a time */
+	const struct config_place *placement; /* where workers run; NULL: here */
+	struct placed_cred *placed_cred;      /* asked for them; NULL: not yet */
+	struct placed_base *placed_base;      /* what they start from; NULL: nothing was sent yet */
 	struct ev *ev;
 	struct control control;
 	struct show show;
@@ -247,6 +250,8 @@ int wait_until(struct loop *l, uint64_t until, const char *what);
 
 /* ending.c: prints and writes the summary, notifies the user, and returns the exit code. */
 int ending(struct loop *l, int code, const char *reason);
+/* After an iteration of a placed loop: prints the summary so far as one line. */
+void ending_progress(const struct loop *l);
 /* Says that there is nothing to do, and why; changes nothing but what --push asks for. */
 /* loop-asks.c: what agents ask a person for */
 void loop_asks_put(struct loop *l, struct buf *b); /* into the prompt */

@@ -48,7 +48,7 @@ static int begin(struct loop *l, struct task *t, struct err *err)
 	/* The base stays the same over all attempts, so that earlier commits count for this task
 	 * too. */
 	if (t && l->repo && !state_task_str(s, t->id, "base"))
-		state_task_set(s, t->id, "base", json_string(head.hex));
+		state_task_set(s, t->id, "base", json_string(l->q.base ? l->q.base : head.hex));
 	r = state_save(s, err);
 	if (r == 0 && t)
 		r = work_begin(l->work, t, err);

@@ -85,6 +85,8 @@ static int build(struct loop *l, bool checks, struct err *err)
 		.checks = checks,
 		.asks = !checks && !l->shared && !l->q.direct,
 		.loop = key,
+		.credentials = l->q.credentials,
+		.cred_line = l->q.cred_line,
 		.make_image = true,
 		.argv0 = l->agent->program ? l->agent->program
 			 : l->q.command.n  ? l->q.command.v[0]

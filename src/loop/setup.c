@@ -20,6 +20,7 @@
 #include "record/store.h"
 #include "check/preflight.h"
 #include "check/selftest.h"
+#include "loop/placed/placed.h"
 #include "loop/review/review.h"
 #include "loop/fallback/fallback.h"
 
@@ -304,7 +305,8 @@ int loop_check_credentials_of(struct loop *l, const struct agent *a, const struc
 	cleanup_(cred_report_done) struct cred_report report = {0};
 	int r;
 
-	if (!a->services[0])
+	/* Those of a task from another machine were checked there. */
+	if (!a->services[0] || l->q.cred_line)
 		return 0;
 	r = cred_check(&l->q.places, c, environ, l->root, a, &report, err);
 	if (r == 0 && cred_report_ok(&report))
@@ -428,6 +430,8 @@ void loop_close(struct loop *l)
 {
 	loop_sandbox_stop(l);
 	build_done(&l->build);
+	placed_forget_base(l);
+	placed_cred_free(l);
 	fallback_free(l);
 	(void)work_free(l->work);
 	(void)draft_free(l->draft);

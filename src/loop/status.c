@@ -43,6 +43,22 @@ static json_t *asks_json(const struct loop *l)
 	return a;
 }
 
+/* Workers on other machines, for people who look for their jobs. */
+static json_t *workers_json(const struct loop *l)
+{
+	json_t *a = json_array(), *row;
+	const char *id;
+
+	json_object_foreach (l->state.workers, id, row)
+		if (json_object_get(row, "place") && json_object_get(row, "node"))
+			(void)json_array_append_new(
+				a, json_pack("{so sO sO sO*}", "task", json_text(id), "place",
+					     json_object_get(row, "place"), "node",
+					     json_object_get(row, "node"), "job",
+					     json_object_get(row, "job")));
+	return a;
+}
+
 void status_write(struct loop *l, const char *phase, uint64_t until)
 {
 	const struct loop_state *s = &l->state;
@@ -73,6 +89,8 @@ void status_write(struct loop *l, const char *phase, uint64_t until)
 	if (l->tool)
 		(void)json_object_set_new(j, "tool", json_text(l->tool));
 	(void)json_object_set_new(j, "asks", asks_json(l));
+	if (l->placement)
+		(void)json_object_set_new(j, "workers", workers_json(l));
 	if (s->reason)
 		(void)json_object_set_new(j, "reason", json_text(s->reason));
 	if (l->next)

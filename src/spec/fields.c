@@ -447,6 +447,7 @@ static const struct spec_field spec_rows[] = {
 			.write = net_to_json, .done = net_done, .part = NETWORK,
 			.difference = net_difference },
 	CREDENTIALS,
+	{ "cred_line",  FIELD(sandbox_spec, cred_line), OPTIONAL, .check = check_path },
 	{ "provider_tools", FIELD(sandbox_spec, provider_tools), OPTIONAL, .part = NETWORK },
 	{ "budget",     SECTION(sandbox_spec, budget, budget_table) },
 	{ "may_change", FIELD(sandbox_spec, may_change), OPTIONAL, .part = QUARANTINE },

@@ -252,6 +252,8 @@ struct sandbox_spec {
 	struct net_policy net;
 	struct spec_credential *credentials;
 	size_t n_credentials;
+	char *cred_line; /* socket of a worker, which has questions about them answered at home; NULL:
+			  * they are this machine's */
 	struct spec_budget budget;
 	struct strv provider_tools; /* of providers, that requests may use; "all": any */
 	struct strv may_change;	    /* protected paths of the workspace that a loop may change */

@@ -32,6 +32,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -172,6 +173,21 @@ void sup_kill(struct supervisor *s)
 		engine_kill(s->engine);
 }
 
+/* What answers for the credentials in place of a helper of this machine's: a worker. */
+static int dial(const char *path, int *ret_sock, struct err *err)
+{
+	cleanup_fd int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+
+	if (strlen(path) >= sizeof(sa.sun_path))
+		return err_set(err, ENAMETOOLONG, "the path '%s' is too long for a socket", path);
+	memcpy(sa.sun_path, path, strlen(path) + 1);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0)
+		return err_sys(err, errno, "cannot reach the worker");
+	*ret_sock = take_fd(fd);
+	return 0;
+}
+
 /* The credential helper's first word is not the front's to say: it names commands to be run. */
 static int spawn(struct supervisor *s, const char *program, struct child *ret, int *ret_sock,
 		 struct err *err)
@@ -180,8 +196,13 @@ static int spawn(struct supervisor *s, const char *program, struct child *ret, i
 	cleanup_fd int theirs = -1, ours = -1;
 	char *argv[] = {path, NULL};
 	struct run run = RUN_INIT;
-	int pair[2], r = wire_pair(pair, err);
+	int pair[2], r;
 
+	if (s->spec->cred_line && streq(program, "cred")) {
+		*ret = (struct child){.pid = -1, .pidfd = -1};
+		return dial(s->spec->cred_line, ret_sock, err);
+	}
+	r = wire_pair(pair, err);
 	if (r < 0)
 		return r;
 	ours = pair[0];

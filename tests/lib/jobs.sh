@@ -82,7 +82,8 @@ as_kind() {
 	env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 		HOME="$home" LANG=C.UTF-8 TERM=dumb RALPH="$RALPH" RALPH_AGENTS="$RALPH_AGENTS" \
 		RALPH_TEST_STAMP="$WORK/stamp-${who/runtime/user}" RALPH_TEST_REQUIRE="$RALPH_TEST_REQUIRE" RALPH_TEST_KIND="$kind" \
-		RALPH_TEST_SEED="${RALPH_TEST_SEED:-}" RALPH_TEST_ENGINE="$engine" RALPH_TEST_CACHE="$WORK/cache" RALPH_TEST_RUNSC="$RALPH_TEST_RUNSC" ATTACK_OUTSIDE="${ATTACK_OUTSIDE:-}" "${drop[@]}" "$@"
+		RALPH_TEST_SEED="${RALPH_TEST_SEED:-}" RALPH_TEST_ENGINE="$engine" RALPH_TEST_CACHE="$WORK/cache" RALPH_TEST_RUNSC="$RALPH_TEST_RUNSC" ATTACK_OUTSIDE="${ATTACK_OUTSIDE:-}" \
+		RALPH_KUBERNETES="${RALPH_KUBERNETES:-}" "${drop[@]}" "$@"
 }
 
 # run_job KIND[/TAG] FILE: at most ten minutes, or twenty with a processor that is emulated. Prints what failed and one line of counts; the TAP is kept in $WORK/results.

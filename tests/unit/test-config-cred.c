@@ -102,6 +102,61 @@ static void the_last_word_about_a_credential_counts(void **state)
 	(void)config_free(c);
 }
 
+static void a_placement_has_a_command_whose_placeholders_are_known(void **state)
+{
+	static const char *const wrong[] = {
+		"{a: {reap: [x]}}",
+		"{a: {command: []}}",
+		"{a: {command: [x, '{node}']}}",
+		"{a: {command: [ssh, '{host}']}}",
+		"{a: {command: [ssh, '{host}'], hosts: ['-oProxyCommand=x']}}",
+		"{A: {command: [x]}}",
+		"{'': {command: [x]}}",
+		"{a: {command: [x], egress: there}}",
+		"{a: {command: [x]}, a: {command: [y]}}",
+		"[{command: [x]}]",
+	};
+
+	assert_int_equal(
+		check("fleet:\n  place: a\n  lease: 20s\n  pass: [X]\n  places:\n"
+		      "    a: {command: [ssh, '{host}', '{name}'], hosts: [b], egress: home}"),
+		0);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		cleanup_free char *text = xasprintf("fleet: {places: %s}", wrong[i]);
+
+		assert_true(check(text) < 0);
+		assert_int_equal(err.exit_code, 2);
+		assert_non_null(strstr(err.msg, "fleet.places"));
+	}
+}
+
+static void no_project_names_a_placement_even_a_trusted_one(void **state)
+{
+	static const char *const texts[] = {"fleet: {places: {a: {command: [x]}}}",
+					    "fleet: {place: a}", "fleet: {pass: [SECRET]}",
+					    "fleet: {places: {}}"};
+	static char *const env[] = {NULL};
+
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(texts); i++) {
+		const char *text = texts[i / 2];
+		struct config_sources src = {.project_file = "f.yaml",
+					     .project_text = text,
+					     .project_len = strlen(text),
+					     .trusted = i % 2,
+					     .environ = env,
+					     .home = "/home/x"};
+		struct config *c = NULL;
+		struct config_widening *w = NULL;
+		size_t n = 0;
+
+		err = (struct err){0};
+		assert_true(config_load(&src, &c, &err) < 0);
+		assert_non_null(strstr(err.msg, "a project file cannot set this"));
+		if (config_widenings(&src, &w, &n, &err) == 0)
+			config_widenings_free(w, n);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -110,6 +165,8 @@ int main(void)
 		cmocka_unit_test(unknown_providers_and_members_are_refused),
 		cmocka_unit_test(a_credential_has_a_name_a_way_and_a_source),
 		cmocka_unit_test(the_last_word_about_a_credential_counts),
+		cmocka_unit_test(a_placement_has_a_command_whose_placeholders_are_known),
+		cmocka_unit_test(no_project_names_a_placement_even_a_trusted_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

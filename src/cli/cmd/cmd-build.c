@@ -60,6 +60,7 @@ static const struct opt build_opts[] = {
 	{"stash", 0, OPT_BOOL, AT(stash), NULL, "put changes that are not committed away first"},
 	{"push", 0, OPT_BOOL, AT(push), NULL, "push what was verified, from the host"},
 	{"parallel", 0, OPT_UINT, AT(parallel), "N", "tasks at once, as far as memory and disk allow", .def = "1", .min = 1, .max = 1000},
+	{"place", 0, OPT_STR, 0, "NAME", "the placement where they run, of fleet.places", .key = "fleet.place"},
 	{"json", 0, OPT_BOOL, AT(json), NULL, "print the summary as JSON"},
 	{"name", 0, OPT_STR, AT(name), "NAME", "name of the sandbox instead of one made from the branch",
 	 .complete = COMPLETE_SANDBOX},

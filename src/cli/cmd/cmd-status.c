@@ -309,6 +309,21 @@ static char *until_text(long long until)
 	return xstrdup(when);
 }
 
+/* Workers on other machines, by the names that their clusters know. */
+static void print_workers(const json_t *status)
+{
+	const json_t *w;
+	size_t i;
+
+	json_array_foreach (json_object_get(status, "workers"), i, w) {
+		cleanup_free char *text =
+			xasprintf("%s  on %s%s%s", log_text(w, "task"), log_text(w, "node"),
+				  *log_text(w, "job") ? ", " : "", log_text(w, "job"));
+
+		line("worker", text);
+	}
+}
+
 static void print_detail(struct cli *cli, const struct survey *s, const struct survey_loop *l)
 {
 	const json_t *j = l->status, *task = json_object_get(j, "task");
@@ -339,6 +354,8 @@ static void print_detail(struct cli *cli, const struct survey *s, const struct s
 	line("iteration", n);
 	line("tasks", tasks);
 	line("task", current);
+	if (l->running)
+		print_workers(j);
 	line("tool", l->running ? log_text(j, "tool") : "");
 	line("tokens", tokens);
 	line("usd", usd);

@@ -42,6 +42,8 @@ static int make_build(const struct loop *l, const struct config *c, struct build
 		.run_agent = true,
 		.home_of = SPEC_HOME_WORKER,
 		.review = true,
+		.credentials = l->q.credentials,
+		.cred_line = l->q.cred_line,
 		.make_image = true,
 		.argv0 = l->reviewer->program,
 	};

@@ -1,56 +1,16 @@
 /* The end of a worker: settle, clean up. */
 #include "loop/workers/parallel.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
-#include "base/fd.h"
 #include "base/log.h"
-#include "base/path.h"
-#include "live/live.h"
 #include "loop/notify/notify.h"
 
 /* ---- clearing away ---- */
-
-/* A worker that is done has removed its sandbox, and kept the event log in its worktree. */
-static void take_events(const struct worker *w, const char *sandbox)
-{
-	cleanup_fd int root = open(w->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	cleanup_fd int from = root < 0 ? -1
-				       : path_open_beneath(root, WORK_DIR "/logs/events",
-							   O_RDONLY | O_DIRECTORY, 0);
-	cleanup_free char *to = xasprintf("events/%s", sandbox);
-
-	if (from < 0)
-		return;
-	(void)mkdirat(w->l->logs, "events", 0700);
-	(void)renameat(from, sandbox, w->l->logs, to);
-}
-
-static int clear_place(struct worker *w, struct err *err)
-{
-	struct loop *l = w->l;
-	const struct build_input in = {
-		.places = &l->q.places, .config = l->config, .path = w->path};
-	cleanup_(spec_freep) struct sandbox_spec *s = spec_new();
-	cleanup_free char *kept = NULL;
-	struct stat st;
-	int r = 0;
-
-	if (lstat(w->path, &st) < 0)
-		return 0;
-	if (!l->q.direct && build_identity(&in, s, err) == 0 && s->name) {
-		take_events(w, s->name);
-		r = clear_sandbox(l, s->name, &kept, err);
-	}
-	return r < 0 ? r : repo_worktree_remove(l->repo, w->path, err);
-}
 
 int worker_clear(struct worker *w, struct err *err)
 {
 	struct err why = {0};
 	/* A worktree with uncommitted files stays on disk; the loop only forgets it. */
-	int r = clear_place(w, &why);
+	int r = w->ops->clear(w, &why);
 
 	/* The loop's branch has all commits of a task that is done. */
 	if (r == 0 && w->task->state == TASK_DONE)

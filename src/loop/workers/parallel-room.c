@@ -15,6 +15,7 @@
 #define DISK_EACH (64 * MiB)	/* of a worktree besides the checkout: logs, the sandbox's home */
 #define CHECKOUTS 2		/* of a worktree: its files, and what a build makes of them */
 #define FILES_EACH 4
+#define FILES_PLACED 6	     /* of a worker elsewhere */
 #define FILES_OWN 128	     /* descriptors of the loop itself */
 #define DISK_OWN (256 * MiB) /* stays free for everything else */
 
@@ -83,14 +84,44 @@ static int try_sandbox(struct loop *l, struct err *err)
 	return r;
 }
 
+/* Workers elsewhere need descriptors here, and no memory or disk to speak of. */
+static int open_placed(struct loop *l, const char *name, struct err *err)
+{
+	struct rlimit files = {0};
+	uint64_t fit;
+
+	l->placement = config_place(l->config, name);
+	if (!l->placement)
+		return err_usage(err,
+				 "there is no placement '%s'; describe it in fleet.places of your "
+				 "own config.yaml",
+				 name);
+	if (l->q.direct || l->shared)
+		return err_usage(err, "--place needs a sandbox of ralph's own, which --no-sandbox "
+				      "and the engine sbx do not have");
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+		files.rlim_cur = files.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
+	fit = without(files.rlim_cur, FILES_OWN) / FILES_PLACED;
+	l->slots = (size_t)less(fit ? fit : 1, l->q.parallel);
+	show_line(&l->show, l->slots < l->q.parallel ? STYLE_YELLOW : STYLE_NONE,
+		  "up to %zu task%s at once on %s%s", l->slots, l->slots == 1 ? "" : "s", name,
+		  l->slots < l->q.parallel ? ", as many as the limit of open files allows" : "");
+	return try_sandbox(l, err);
+}
+
 int parallel_open(struct loop *l, struct err *err)
 {
+	const char *place = l->config->fleet.place;
 	const char *what = NULL;
 	struct room room = {0};
 	uint64_t most;
 	int r;
 
 	l->slots = 1;
+	if (place && *place && l->work && l->repo && l->mode != LOOP_PLAN)
+		return open_placed(l, place, err);
 	if (l->q.parallel < 2 || !l->work || !l->repo || l->mode == LOOP_PLAN)
 		return 0;
 	r = look(l, &room, err);

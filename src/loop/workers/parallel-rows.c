@@ -7,6 +7,20 @@ bool worker_is_final(int code)
 	       code == LOOP_STUCK;
 }
 
+static void note_placed(const struct worker *w, json_t *row)
+{
+	const struct {
+		const char *key, *text;
+	} texts[] = {{"place", w->place}, {"lease", w->lease}, {"node", w->node},
+		     {"job", w->job},	  {"base", w->base},   {"checkpoint", w->checkpoint}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (texts[i].text)
+			(void)json_object_set_new(row, texts[i].key, json_text(texts[i].text));
+	(void)json_object_set_new(row, "epoch", json_integer(w->epoch));
+	(void)json_object_set_new(row, "tries", json_integer(w->tries));
+}
+
 void worker_note(const struct worker *w)
 {
 	json_t *row = json_pack(
@@ -17,7 +31,9 @@ void worker_note(const struct worker *w)
 		"before", w->before ? json_text(w->before) : NULL, "commit",
 		w->commit && !w->before ? json_text(w->commit) : NULL);
 
-	if (w->state == WORKER_FINAL)
+	if (w->place)
+		note_placed(w, row);
+	if (w->state == WORKER_FINAL && !w->rejected)
 		(void)json_object_set_new(row, "code", json_integer(w->code));
 	(void)json_object_set_new(w->l->state.workers, w->task->id, row);
 }
@@ -44,6 +60,14 @@ void worker_read_row(struct worker *w, const json_t *row)
 	w->commit = text_of(row, "commit");
 	w->taken = (struct loop_used){number_of(row, "iterations"), number_of(row, "micro_usd"),
 				      number_of(row, "active_ms")};
+	w->place = text_of(row, "place");
+	w->lease = text_of(row, "lease");
+	w->node = text_of(row, "node");
+	w->job = text_of(row, "job");
+	w->base = text_of(row, "base");
+	w->checkpoint = text_of(row, "checkpoint");
+	w->epoch = (unsigned)number_of(row, "epoch");
+	w->tries = (unsigned)number_of(row, "tries");
 	w->taken_tokens = number_of(row, "tokens");
 	w->taken_waited = number_of(row, "waited");
 	w->code = (int)json_integer_value(code);

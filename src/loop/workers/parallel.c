@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "loop/notify/notify.h"
+#include "loop/placed/placed.h"
 
 #define DEATHS_MAX 3 /* of one worker */
 
@@ -42,7 +43,7 @@ static struct worker *add_worker(struct pool *p, struct task *t)
 {
 	struct worker *w = xcalloc(1, sizeof(*w));
 
-	*w = (struct worker){.l = p->l, .pool = p, .task = t, .out = -1};
+	*w = (struct worker){.l = p->l, .pool = p, .task = t, .out = -1, .ops = &worker_local};
 	w->child = (struct child){.pid = -1, .pidfd = -1};
 	p->w[p->n++] = w;
 	p->ran = true;
@@ -65,10 +66,9 @@ static void drop_gone(struct pool *p)
 	p->n = n;
 }
 
-/* Creates or finds the branch and the worktree. */
 static int make_place(struct worker *w, const char *head, struct err *err)
 {
-	int r = repo_worktree_add(w->l->repo, w->branch, head, &w->path, NULL, err);
+	int r = w->ops->make(w, head, err);
 
 	return r < 0 ? r : work_begin(w->l->work, w->task, err);
 }
@@ -91,13 +91,19 @@ static int new_worker(struct pool *p, struct task *t, struct err *err)
 	w->branch = xasprintf("%s-%s-%llu", now, strrchr(slug, '/') ? strrchr(slug, '/') + 1 : slug,
 			      (unsigned long long)number);
 	w->attempts = t->attempts;
+	if (p->l->placement) {
+		w->ops = &worker_placed;
+		w->place = xstrdup(p->l->placement->name);
+		w->base = xstrdup(p->base ? p->base : head.hex);
+	}
 	state_task_set(s, t->id, "branches", json_integer((json_int_t)number));
 	worker_note(w);
 	r = state_save(s, err);
 	if (r == 0)
 		r = make_place(w, p->base ? p->base : head.hex, err);
 	if (r == 0)
-		show_line(&p->l->show, STYLE_BOLD, "%s in %s", t->id, w->path);
+		show_line(&p->l->show, STYLE_BOLD, "%s %s %s", t->id, w->path ? "in" : "on",
+			  w->path ? w->path : w->place);
 	return r;
 }
 
@@ -109,11 +115,11 @@ static int pick_up(struct pool *p, struct task *t, const json_t *row, struct err
 	int r;
 
 	worker_read_row(w, row);
+	if (w->place && p->l->placement)
+		w->ops = &worker_placed;
 	/* The task was settled, but the worker was not removed in time. */
-	if (t->state != TASK_READY && t->state != TASK_BUSY) {
-		w->path = repo_worktree_path(p->l->repo, w->branch);
+	if (t->state != TASK_READY && t->state != TASK_BUSY)
 		return worker_clear(w, err);
-	}
 	t->attempts = w->attempts;
 	r = repo_head(p->l->repo, &head, NULL, err);
 	if (r == 0)
@@ -121,10 +127,13 @@ static int pick_up(struct pool *p, struct task *t, const json_t *row, struct err
 	if (r < 0)
 		return r;
 	w->began = p->l->state.active_ms;
-	if (w->state == WORKER_FINAL)
-		worker_account(w);
-	show_line(&p->l->show, STYLE_BOLD, "%s goes on in %s", t->id, w->path);
-	return 0;
+	if (w->state == WORKER_FINAL && w->ops == &worker_local)
+		w->ops->account(w);
+	else if (w->ops == &worker_placed)
+		r = placed_pick_up(w, err);
+	show_line(&p->l->show, STYLE_BOLD, "%s goes on %s %s", t->id, w->path ? "in" : "on",
+		  w->path ? w->path : w->place);
+	return r;
 }
 
 static int pick_up_all(struct pool *p, struct err *err)
@@ -200,7 +209,7 @@ static size_t places_left(const struct pool *p)
 /* One task alone needs no worktree: the loop works on it itself. */
 static bool is_alone(const struct pool *p, size_t ready)
 {
-	return p->n == 0 && ready < 2;
+	return p->n == 0 && ready < 2 && !p->l->placement;
 }
 
 /* Adds a worker for each ready task that has a slot and a share, behind those that wait. */
@@ -235,7 +244,7 @@ static int start_waiting(struct pool *p, const struct loop_used *left, size_t n,
 			continue;
 		w->share = share_of(left, n, started++);
 		w->began = p->l->state.active_ms;
-		r = worker_start(w, err);
+		r = w->ops->start(w, err);
 	}
 	return r;
 }
@@ -264,20 +273,25 @@ static void judge_death(struct worker *w)
 
 	if ((!killed && w->code != EXIT_RUNTIME) || w->l->control.stop)
 		return;
-	show_line(&w->l->show, STYLE_RED, "the worker of %s was ended by %s %d", w->task->id,
-		  killed ? "signal" : "an error: exit", killed ? w->code - 128 : w->code);
-	w->code = ++w->deaths < DEATHS_MAX ? LOOP_LIMIT : EXIT_RUNTIME;
+	if (w->lost)
+		show_line(&w->l->show, STYLE_RED, "the worker of %s %s%s was lost: %s", w->task->id,
+			  w->node ? "on " : "at ", w->node ? w->node : w->place, w->why);
+	else
+		show_line(&w->l->show, STYLE_RED, "the worker of %s was ended by %s %d",
+			  w->task->id, killed ? "signal" : "an error: exit",
+			  killed ? w->code - 128 : w->code);
+	w->code = ++w->deaths < DEATHS_MAX && !w->hopeless ? LOOP_LIMIT : EXIT_RUNTIME;
 }
 
 /* Counts what the worker has used, in the write that says so in its row. */
 static int collect(struct pool *p, struct worker *w, struct err *err)
 {
-	worker_account(w);
-	worker_stop(w);
+	w->ops->account(w);
+	w->ops->stop(w);
 	judge_death(w);
-	w->state = worker_is_final(w->code) ? WORKER_FINAL
-		   : w->code == LOOP_LIMIT  ? WORKER_WAITS
-					    : WORKER_LEFT;
+	w->state = w->rejected || worker_is_final(w->code) ? WORKER_FINAL
+		   : w->code == LOOP_LIMIT		   ? WORKER_WAITS
+							   : WORKER_LEFT;
 	/* A provider or a credential that is gone is gone for all workers. */
 	p->drains |= w->state == WORKER_LEFT;
 	worker_note(w);
@@ -321,7 +335,7 @@ static size_t next_set(const struct pool *p, struct worker **set)
 	for (size_t i = 0; i < p->n; i++) {
 		struct worker *w = p->w[i];
 
-		if (w->state != WORKER_FINAL || w->code != LOOP_DONE)
+		if (w->state != WORKER_FINAL || w->code != LOOP_DONE || w->rejected)
 			continue;
 		if (w->before && begun++ == 0)
 			n = 0;
@@ -361,7 +375,9 @@ static int settle_final(struct pool *p, struct err *err)
 
 		if (w->state != WORKER_FINAL)
 			continue;
-		if (w->code != LOOP_DONE)
+		if (w->rejected)
+			r = worker_reject(w, w->why, err);
+		else if (w->code != LOOP_DONE)
 			r = worker_settle(w, err);
 		else if (w->commit && !w->before)
 			r = worker_accept(w, err);
@@ -397,7 +413,7 @@ static void on_control(void *arg)
 	p->told = true;
 	for (size_t i = 0; i < p->n; i++)
 		if (p->w[i]->state == WORKER_RUNS)
-			child_kill(&p->w[i]->child, c->stop ? SIGTERM : SIGINT);
+			p->w[i]->ops->end(p->w[i], c->stop);
 }
 
 static int wait_for_end(struct pool *p, struct err *err)
@@ -482,12 +498,15 @@ int parallel_run(struct loop *l, bool *ret_ran, int *ret_code, struct err *err)
 
 	*ret_code = -1;
 	*ret_ran = false;
-	if (!l->work || !l->repo || l->mode == LOOP_PLAN || (l->slots < 2 && rows == 0))
+	if (!l->work || !l->repo || l->mode == LOOP_PLAN ||
+	    (l->slots < 2 && rows == 0 && !l->placement))
 		return 0;
 	p.max = p.slots * POOL_PER_SLOT > rows ? p.slots * POOL_PER_SLOT : rows;
 	p.w = xcalloc(p.max, sizeof(struct worker *));
 	l->control.workers = on_control;
 	l->control.workers_arg = &p;
+	if (l->placement)
+		placed_reap_all(l);
 	r = pick_up_all(&p, err);
 	if (r == 0)
 		r = run_pool(&p, err);

@@ -36,7 +36,8 @@ struct lines;
  *	parallel-rows.c   the rows of the state, one for each worker
  *	parallel-merge.c  sets of done workers
  *	parallel-end.c    the end of a worker: settle, clean up
- *	worker.c          one worker: its process, its output, its usage
+ *	worker.c          one worker on this machine: its process, its output, its usage
+ *	../placed         one on another machine
  *	worker-request.c  the request to a worker
  *
  * Limits apply to the whole loop. A worker is started with a share of the iterations and the cost
@@ -54,6 +55,7 @@ struct lines;
 #define POOL_PER_SLOT 2
 
 struct pool;
+struct worker;
 
 /* Computes the number of slots, and prints it: once, before the first agent runs. */
 int parallel_open(struct loop *l, struct err *err);
@@ -72,10 +74,31 @@ enum worker_state {
 	WORKER_STATE_N
 };
 
+/* Where a worker runs: beside this process, or on another machine (loop/placed). */
+struct worker_ops {
+	/* Before its first start: its branch begins at `head`, or is there already. */
+	int (*make)(struct worker *w, const char *head, struct err *err);
+	/* Starts the worker, or resumes it. */
+	int (*start)(struct worker *w, struct err *err);
+	/* Asks it to end: at once, or after its iteration. */
+	void (*end)(struct worker *w, bool now);
+	/* Releases the process and its descriptors; the worker may be started again. */
+	void (*stop)(struct worker *w);
+	/* Adds its new usage to the loop's counters, and takes over its records and the reason for its
+	 * task's state. */
+	void (*account)(struct worker *w);
+	/* Removes what it leaves behind. */
+	int (*clear)(struct worker *w, struct err *err);
+};
+extern const struct worker_ops worker_local;
+
+struct placed;
+
 struct worker {
 	struct loop *l;
 	struct pool *pool;
 	struct task *task;
+	const struct worker_ops *ops;
 	enum worker_state state;
 	char *branch, *path;	/* of its worktree */
 	char *before;		/* the head before its set was merged; NULL: not merged */
@@ -93,6 +116,17 @@ struct worker {
 	unsigned deaths;   /* by signals that the loop did not send */
 	int code;
 	char *why; /* reason for the state of its task */
+	/* Of a worker on another machine. */
+	struct placed *placed; /* while it runs; NULL: it does not */
+	char *place;	       /* the placement's name; NULL: it runs on this machine */
+	char *lease;	       /* of its epoch; NULL: it was never started */
+	char *node, *job;      /* as the node says; NULL: it has not said */
+	char *base;	       /* the commit that its branch began at */
+	char *checkpoint;      /* the last commit that was taken over; NULL: none */
+	unsigned epoch, tries; /* tries: attempts of this epoch, as the node counts them */
+	bool hopeless;	       /* another worker would be lost in the same way */
+	bool lost;	       /* it ended without a verdict */
+	bool rejected;	       /* its commits are not taken; `why` says why */
 };
 
 /* parallel.c: called by the worker's process when it has ended. */
@@ -120,14 +154,15 @@ int worker_leave(struct worker *w, int *ret_code, struct err *err);
 /* Removes the worktree if it is clean, the sandbox and the row. */
 int worker_clear(struct worker *w, struct err *err);
 
-/* worker.c: starts the worker in its worktree, or resumes it. */
-int worker_start(struct worker *w, struct err *err);
-/* Releases the process and its descriptors; the worker may be started again. */
-void worker_stop(struct worker *w);
+/* worker.c */
 void worker_done(struct worker *w);
-/* Reads the worker's own state: adds its new usage to the loop's counters, and takes over its
- * records and the reason for its task's state. */
-void worker_account(struct worker *w);
+/* A line of its output, for people. */
+void worker_line(void *arg, const char *line, size_t n);
+/* The same as worker_ops.account, for this summary; logs is the directory of its logs, -1: none. */
+void worker_take_summary(struct worker *w, const json_t *summary, int logs);
 
 /* worker-request.c */
+json_t *worker_list(const struct worker *w); /* a prd.json of its one task */
+/* Sets its share of the limits in the flags of a request. */
+void worker_limits(const struct worker *w, json_t *flags);
 int worker_request(const struct worker *w, bool resume, int *ret_fd, struct err *err);

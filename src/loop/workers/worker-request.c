@@ -40,7 +40,7 @@ static json_t *description_of(const struct worker *w)
 }
 
 /* Makes a list of this one task, whatever the format of the original list. */
-static json_t *task_list(const struct worker *w)
+json_t *worker_list(const struct worker *w)
 {
 	const struct task *t = w->task;
 	const struct work *k = w->l->work;
@@ -59,7 +59,7 @@ static json_t *task_list(const struct worker *w)
 static int write_list(const struct worker *w, bool begun, char **ret_path, struct err *err)
 {
 	cleanup_free char *slug = repo_slug(w->branch), *dir = NULL, *text = NULL;
-	cleanup_json json_t *j = task_list(w);
+	cleanup_json json_t *j = worker_list(w);
 	cleanup_fd int fd = -1;
 	int r;
 
@@ -109,7 +109,7 @@ static char *number(uint64_t v, const char *unit)
 
 /* Sets the limits as flags, which override the typed ones. The worker's counters continue over
  * all its starts, so its usage so far is added to its share. */
-static void set_limits(const struct worker *w, json_t *flags)
+void worker_limits(const struct worker *w, json_t *flags)
 {
 	const struct loop_limits *m = &w->l->limits;
 	const struct loop_used *s = &w->share, *t = &w->taken;
@@ -158,7 +158,7 @@ int worker_request(const struct worker *w, bool resume, int *ret_fd, struct err 
 
 	if (r < 0)
 		return r;
-	set_limits(w, json_object_get(json_object_get(doc, "settings"), "flags"));
+	worker_limits(w, json_object_get(json_object_get(doc, "settings"), "flags"));
 	(void)json_object_set_new(doc, "mode", json_string(resume ? "resume" : "build"));
 	(void)json_object_del(doc, "kept_mode");
 	(void)json_object_set_new(doc, "workspace", json_text(w->path));

@@ -1,6 +1,7 @@
 #include "loop/workers/parallel.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "live/live.h"
 #include "view/lines.h"
 #include "loop/review/review.h"
 #include "loop/loop-usage.h"
@@ -21,7 +23,7 @@ extern char **environ;
 
 /* ---- while it runs ---- */
 
-static void on_line(void *arg, const char *line, size_t n)
+void worker_line(void *arg, const char *line, size_t n)
 {
 	struct worker *w = arg;
 	cleanup_free char *text = xstrndup(line, n);
@@ -38,7 +40,7 @@ static void on_output(struct ev *ev, struct ev_io *io, uint32_t events)
 	ssize_t n;
 
 	while ((n = read(w->out, piece, sizeof(piece))) > 0)
-		lines_add(w->lines, piece, (size_t)n, on_line, w);
+		lines_add(w->lines, piece, (size_t)n, worker_line, w);
 	if (n == 0 || (errno != EAGAIN && errno != EINTR))
 		(void)ev_want(ev, io, 0);
 }
@@ -49,7 +51,7 @@ static void on_exit_of(struct ev *ev, struct ev_io *io, uint32_t events)
 
 	(void)ev_want(ev, io, 0);
 	on_output(ev, &w->out_io, 0);
-	lines_end(w->lines, on_line, w);
+	lines_end(w->lines, worker_line, w);
 	w->code = run_wait(&w->child);
 	w->state = WORKER_ENDED;
 	pool_worker_ended(w->pool);
@@ -66,7 +68,7 @@ static bool was_begun(const struct worker *w)
 	       fstatat(at.state, STATE_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-int worker_start(struct worker *w, struct err *err)
+static int start(struct worker *w, struct err *err)
 {
 	struct loop *l = w->l;
 	cleanup_free char *program = places_program(&l->q.places, "loop"), *number = NULL;
@@ -103,7 +105,12 @@ int worker_start(struct worker *w, struct err *err)
 	return 0;
 }
 
-void worker_stop(struct worker *w)
+static void end(struct worker *w, bool now)
+{
+	child_kill(&w->child, now ? SIGTERM : SIGINT);
+}
+
+static void stop(struct worker *w)
 {
 	if (!w->lines)
 		return;
@@ -120,12 +127,18 @@ void worker_stop(struct worker *w)
 
 void worker_done(struct worker *w)
 {
-	worker_stop(w);
+	w->ops->stop(w);
 	free(w->branch);
 	free(w->path);
 	free(w->before);
 	free(w->commit);
 	free(w->why);
+	free(w->place);
+	free(w->lease);
+	free(w->node);
+	free(w->job);
+	free(w->base);
+	free(w->checkpoint);
 	*w = (struct worker){.out = -1};
 }
 
@@ -147,15 +160,11 @@ static json_t *read_summary(const struct worker *w)
 }
 
 /* Moves the output logs of the worker's agent; they get the loop's iteration number. */
-static void take_logs(const struct worker *w, uint64_t theirs, uint64_t ours)
+static void take_logs(const struct worker *w, int logs, uint64_t theirs, uint64_t ours)
 {
 	static const struct {
 		const char *stem, *ext;
 	} kinds[] = {{"iteration", "jsonl"}, {"iteration", "stderr"}, {"verify", "jsonl"}};
-	cleanup_fd int root = open(w->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	cleanup_fd int logs =
-		root < 0 ? -1
-			 : path_open_beneath(root, WORK_DIR "/logs", O_RDONLY | O_DIRECTORY, 0);
 
 	for (size_t i = 0; logs >= 0 && i < ARRAY_SIZE(kinds); i++) {
 		cleanup_free char *from = xasprintf("%s-%03llu.%s", kinds[i].stem,
@@ -167,7 +176,7 @@ static void take_logs(const struct worker *w, uint64_t theirs, uint64_t ours)
 	}
 }
 
-static void take_records(struct worker *w, const json_t *records)
+static void take_records(struct worker *w, const json_t *records, int logs)
 {
 	struct loop_state *s = &w->l->state;
 
@@ -180,7 +189,7 @@ static void take_records(struct worker *w, const json_t *records)
 			s->waited++;
 			w->taken_waited++;
 		}
-		take_logs(w, (uint64_t)json_integer_value(json_object_get(r, "iteration")),
+		take_logs(w, logs, (uint64_t)json_integer_value(json_object_get(r, "iteration")),
 			  s->iterations);
 		(void)json_object_set_new(copy, "iteration",
 					  json_integer((json_int_t)s->iterations));
@@ -199,17 +208,16 @@ static uint64_t more(const json_t *j, const char *key, uint64_t *taken)
 	return by;
 }
 
-void worker_account(struct worker *w)
+void worker_take_summary(struct worker *w, const json_t *j, int logs)
 {
 	struct loop_state *s = &w->l->state;
-	cleanup_json json_t *j = read_summary(w);
 	const json_t *task = json_array_get(json_object_get(j, "tasks"), 0);
 	const char *why = json_string_value(json_object_get(task, "why"));
 	unsigned attempts = (unsigned)json_integer_value(json_object_get(task, "attempts"));
 	struct err err = {0};
 	uint64_t until;
 
-	take_records(w, json_object_get(j, "records"));
+	take_records(w, json_object_get(j, "records"), logs);
 	s->micro_usd += more(j, "micro_usd", &w->taken.micro_usd);
 	s->tokens.input += more(j, "tokens", &w->taken_tokens);
 	if (task)
@@ -223,3 +231,68 @@ void worker_account(struct worker *w)
 	until = w->began + more(j, "active_ms", &w->taken.active_ms);
 	s->active_ms = until > s->active_ms ? until : s->active_ms;
 }
+
+static void account(struct worker *w)
+{
+	cleanup_fd int root = open(w->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int logs =
+		root < 0 ? -1
+			 : path_open_beneath(root, WORK_DIR "/logs", O_RDONLY | O_DIRECTORY, 0);
+	cleanup_json json_t *j = read_summary(w);
+
+	worker_take_summary(w, j, logs);
+}
+
+/* ---- its place ---- */
+
+/* Creates or finds the branch and the worktree. */
+static int make(struct worker *w, const char *head, struct err *err)
+{
+	return repo_worktree_add(w->l->repo, w->branch, head, &w->path, NULL, err);
+}
+
+/* A worker that is done has removed its sandbox, and kept the event log in its worktree. */
+static void take_events(const struct worker *w, const char *sandbox)
+{
+	cleanup_fd int root = open(w->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int from = root < 0 ? -1
+				       : path_open_beneath(root, WORK_DIR "/logs/events",
+							   O_RDONLY | O_DIRECTORY, 0);
+	cleanup_free char *to = xasprintf("events/%s", sandbox);
+
+	if (from < 0)
+		return;
+	(void)mkdirat(w->l->logs, "events", 0700);
+	(void)renameat(from, sandbox, w->l->logs, to);
+}
+
+static int clear(struct worker *w, struct err *err)
+{
+	struct loop *l = w->l;
+	cleanup_free char *path = w->path ? NULL : repo_worktree_path(l->repo, w->branch);
+	const struct build_input in = {
+		.places = &l->q.places, .config = l->config, .path = w->path ? w->path : path};
+	cleanup_(spec_freep) struct sandbox_spec *s = spec_new();
+	cleanup_free char *kept = NULL;
+	struct stat st;
+	int r = 0;
+
+	if (lstat(in.path, &st) < 0)
+		return 0;
+	if (!w->path)
+		w->path = take_ptr(path);
+	if (!l->q.direct && build_identity(&in, s, err) == 0 && s->name) {
+		take_events(w, s->name);
+		r = clear_sandbox(l, s->name, &kept, err);
+	}
+	return r < 0 ? r : repo_worktree_remove(l->repo, w->path, err);
+}
+
+const struct worker_ops worker_local = {
+	.make = make,
+	.start = start,
+	.end = end,
+	.stop = stop,
+	.account = account,
+	.clear = clear,
+};
