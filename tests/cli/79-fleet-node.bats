@@ -23,7 +23,7 @@ teardown() {
 
 # home [OPTION=VALUE…]: one worker with one task; what came of it is in $T/home.json, for `got`.
 home() {
-	timeout 120 python3 "$BATS_TEST_DIRNAME/../lib/fleet-home.py" out="$T" "$@" "$WS" -- "$RALPH" worker "${WORKER[@]}" >"$T/home.json" ||
+	timeout 240 python3 "$BATS_TEST_DIRNAME/../lib/fleet-home.py" out="$T" "$@" "$WS" -- "$RALPH" worker "${WORKER[@]}" >"$T/home.json" ||
 		fail "the home failed: $(cat "$T/home.json" "$T/worker.err")"
 }
 

@@ -39,8 +39,8 @@ class Stream:
         try:
             while data:
                 data = data[self.p.stdin.write(data):]
-        except OSError:
-            pass
+        except (OSError, ValueError):
+            pass  # the worker, or this end of the stream, is gone
 
     def put(self, name, body=b"", slot=0, more=False):
         if isinstance(body, (dict, list)):
@@ -147,7 +147,7 @@ def main():
     repo, argv = sys.argv[cut - 1], sys.argv[cut + 1:]
     out = opts.get("out", ".")
     bad = opts.get("bad", "")
-    limit = float(opts.get("limit", "60"))
+    limit = float(opts.get("limit", "100"))
     res = {"frames": [], "lines": [], "heads": [], "records": [], "logs": {}, "asks": 0}
     s = Stream(argv, stderr=open(os.path.join(out, "worker.err"), "wb"))
     res["pid"] = s.p.pid
