@@ -367,7 +367,9 @@ const char *check_place_host(const char *s)
 
 const char *check_egress(const char *s)
 {
-	return streq(s, "node") || streq(s, "home") ? NULL : "is no way out; use node or home";
+	if (streq(s, "home"))
+		return "cannot be had: this version does not dial for nodes; use node";
+	return streq(s, "node") ? NULL : "is no way out; use node";
 }
 
 const char *check_dial(const char *s)

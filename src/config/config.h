@@ -70,7 +70,7 @@ struct config_place {
 	struct strv reap;  /* ends what is left of a killed loop's workers; empty: nothing does */
 	struct strv hosts; /* values of {host}, in turn */
 	struct strv pass;  /* as fleet.pass, for this one */
-	char *egress;	   /* "node" or "home": who dials; NULL: node */
+	char *egress;	   /* "node": it dials itself; NULL: node */
 	char *dial;	   /* "home" or "relay": where keys that never end are used; NULL: home */
 };
 

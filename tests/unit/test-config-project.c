@@ -78,7 +78,7 @@ static const struct {
 	{ "engine: native", "engine: auto",
 	  "1:9: engine: 'auto' is wider than your own setting; " TIGHTEN },
 	{ "", "engine: none",
-	  "1:9: engine: 'none' is not known; use one of auto, native, gvisor, docker, podman, sbx, docker-sandbox" },
+	  "1:9: engine: 'none' is not known; use one of auto, native, gvisor, docker, podman, vm, vm:emulated, sbx, docker-sandbox" },
 	{ "agent: claude", "agent: claude", NULL },
 	{ "", "agent: claude",
 	  "1:8: agent: 'claude' is wider than your own setting; " TIGHTEN },
@@ -164,7 +164,7 @@ static void trust_does_not_bring_an_engine_without_a_sandbox(void **state)
 	p->src.trusted = true;
 	load_fails(p,
 		   "work/.ralph/config.yaml:1:9: engine: 'direct' is not known; use one of auto, "
-		   "native, gvisor, docker, podman, sbx, docker-sandbox");
+		   "native, gvisor, docker, podman, vm, vm:emulated, sbx, docker-sandbox");
 }
 
 static void profile_of_the_user_is_what_a_project_is_compared_with(void **state)
