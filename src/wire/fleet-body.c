@@ -303,7 +303,7 @@ int fleet_stop_read(const struct fleet_msg *m, bool *ret_now, struct err *err)
 	json_t *doc;
 	int r = read_doc(m, fields, ARRAY_SIZE(fields), &when, &doc, err);
 
-	if (r == 0 && !streq(when, "now") && !streq(when, "after"))
+	if (r == 0 && (!when || (!streq(when, "now") && !streq(when, "after"))))
 		r = err_set(err, EPROTO, "STOP: 'when' is now or after");
 	*ret_now = r == 0 && streq(when, "now");
 	json_decref(doc);

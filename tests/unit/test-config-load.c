@@ -341,7 +341,7 @@ static void wrong_flags_are_refused_with_a_suggestion(void **state)
 	load_fails(
 		p,
 		"--engine: engine: 'none' is not known; use one of auto, native, gvisor, docker, "
-		"podman, sbx, docker-sandbox");
+		"podman, vm, vm:emulated, sbx, docker-sandbox");
 	strv_done(&p->flags);
 	strv_push(&p->flags, "network.rules=x");
 	load_fails(p, "--rule: network.rules: can only be given in a file; write it to config.yaml "

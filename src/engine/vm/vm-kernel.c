@@ -64,7 +64,7 @@ static int real_package(char **ret, struct err *err)
 	static const char mark[] = "Depends: linux-image-";
 	cleanup_free char *out = NULL;
 	int r = call("/", argv, &out, err);
-	const char *at = r < 0 ? NULL : strstr(out, mark);
+	const char *at = r < 0 || !out ? NULL : strstr(out, mark);
 
 	if (r < 0)
 		return r;

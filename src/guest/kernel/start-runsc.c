@@ -160,7 +160,7 @@ static int put_config(const struct guest_root *root, struct err *err)
 static void become_runsc(int line, int log)
 {
 	static char *const env[] = {(char *)"PATH=/usr/bin:/bin", (char *)"HOME=/", NULL};
-	int null = open("/dev/null", O_RDWR);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	struct err err = {0};
 	sigset_t none;
 
