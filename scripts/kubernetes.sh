@@ -27,12 +27,17 @@ check_owner() {
 
 # get_source: into $dir/source. The machine's own package lists are left alone: they rarely name source packages.
 get_source() {
-	local apt=$dir/apt suites release options
+	local apt=$dir/apt mirror release options
 
 	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/parts" "$dir/source"
 	release=$(. /etc/os-release && echo "$VERSION_CODENAME")
-	suites=${RALPH_KUBERNETES_MIRROR:-http://deb.debian.org/debian}
-	printf 'deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$suites" "$release" >"$apt/list"
+	# The machine's own mirror.
+	mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Codename: $release" | head -n 1)
+	[ -n "$mirror" ] || {
+		say "no list of packages here names '$release'"
+		exit 1
+	}
+	printf 'deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$mirror" "$release" >"$apt/list"
 	options=(-q -o "Dir::Etc::SourceList=$apt/list" -o "Dir::Etc::SourceParts=$apt/parts" -o "Dir::State::Lists=$apt/lists"
 		-o "Dir::Cache=$apt/cache" -o APT::Sandbox::User=root)
 	apt-get "${options[@]}" update >&2
