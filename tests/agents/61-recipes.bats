@@ -191,6 +191,22 @@ print(json.dumps([{"turns": [work, {"say": "It is done.\n<promise>COMPLETE</prom
 	section 'Many tasks at once'
 }
 
+# There is nothing to run here in section 'Many machines': tests/fleet and tests/fleet-kubernetes run such placements with the real
+# programs. Its settings are taken as they are.
+@test 'recipe: many machines' {
+	python3 - "$PAGES/recipes.md" "$T" <<-'PY'
+		import re, sys
+		text = open(sys.argv[1]).read().split("\n## Many machines\n")[1].split("\n## ")[0]
+		for n, block in enumerate(re.findall(r"```yaml\n(.*?)```", text, re.S)):
+		    open(f"{sys.argv[2]}/place-{n}.yaml", "w").write(block)
+	PY
+	for block in "$T"/place-*.yaml; do
+		cp "$block" "$XDG_CONFIG_HOME/ralph/config.yaml"
+		has "$(ralph config show)" 'ralph, worker'
+	done
+	[ -e "$T/place-1.yaml" ]
+}
+
 @test 'every section of the recipes has a test' {
 	local title
 

@@ -72,7 +72,7 @@ bad() {
 		"${GET}X y: a\r\n\r\n"
 	all_refused "$(attack raw "GET http://allowed.test/x\r\n$H\r\n" "GET  http://allowed.test/x HTTP/1.1\r\n$H\r\n" \
 		"GET http://allowed.test/x HTTP/1.1 \r\n$H\r\n" "GET http://allowed.test/x http/1.1\r\n$H\r\n" \
-		" ${GET}\r\n" "\r\n\r\n\r\n" "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")"
+		" ${GET}\r\n" "\r\n\r\n\r\n")"
 	same "" "$(saw requests)"
 }
 

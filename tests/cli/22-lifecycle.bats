@@ -542,9 +542,15 @@ taken() {
 @test "a signal to a run whose sandbox is still being made reaches the command" {
 	local pid code=0
 
-	own_guest 'touch "${0%/programs/guest}/held"
-		until [ -e "${0%/programs/guest}/go" ]; do sleep 0.02; done
+	own_guest 'at=${0%/programs/guest}
+		[ -e "$at/go" ] || touch "$at/held"
+		until [ -e "$at/go" ]; do sleep 0.02; done
 		exec "$guest" "$@"'
+	# The first start with a guest is its self-test.
+	touch "$T/go"
+	ralph run -- true
+	wait_until nothing_left
+	rm "$T/go"
 	"$RALPH" run -- sleep 1000 3>&- &
 	pid=$!
 	wait_until test -e "$T/held"

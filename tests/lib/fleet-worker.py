@@ -35,7 +35,7 @@ import time
  PACK, PING, PONG, OPEN, OPENED, DATA, CLOSE, WINDOW) = range(1, 27)
 MORE = 0x80000000
 MESSAGE = 65536
-GW_HEADER = 76  # of wire/gateway-proto.h
+GW_HEADER = 78  # of wire/gateway-proto.h
 
 how, told = (sys.argv[1].split(":", 1) + [""])[:2]
 HOW = {}

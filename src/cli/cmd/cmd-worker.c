@@ -48,10 +48,9 @@ static int cmd_worker_run(struct cli *cli, void *args_, int argc, char **argv)
 const struct command cmd_worker = {
 	.name = "worker",
 	.summary = "run tasks of a loop on another machine",
-	.details = "Started by a placement of the loop's (ssh, srun, kubectl exec). Standard input "
-		   "and\n"
-		   "output are the stream to that loop. What the worker makes lies in a directory\n"
-		   "of its own below /tmp, and is gone with it.",
+	.details = "Started by a placement of the loop's (ssh, srun, kubectl exec). Standard\n"
+		   "input and output are the stream to that loop. What the worker makes lies in\n"
+		   "a directory of its own below /tmp, and is gone with it.",
 	.group = GROUP_LOOP,
 	OPTIONS(worker_opts, struct worker_args),
 	.max_operands = 0,
