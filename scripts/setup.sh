@@ -23,7 +23,7 @@ extra_test="awscli docker-cli"
 lint="clang clang-format clang-tidy cppcheck shellcheck libclang-rt-dev"
 soak="util-linux iproute2 openssl curl procps"
 coverage="gcovr"
-screenshots="tmux util-linux"
+screenshots="tmux util-linux openssl iproute2 nodejs $npm"
 kubernetes="$test golang-go dpkg-dev etcd-server containerd containernetworking-plugins runc"
 # kubectl may have come from elsewhere, as the same file.
 command -v kubectl >/dev/null || kubernetes="$kubernetes kubernetes-client"
