@@ -141,9 +141,9 @@ static void choices_are_checked_with_a_suggestion(void **state)
 {
 	expect("engine: natve\n",
 	       "f.yaml:1:9: engine: 'natve' is not known; did you mean 'native'?");
-	expect("engine: none\n",
-	       "f.yaml:1:9: engine: 'none' is not known; "
-	       "use one of auto, native, gvisor, docker, podman, vm, vm:emulated, sbx, docker-sandbox");
+	expect("engine: none\n", "f.yaml:1:9: engine: 'none' is not known; "
+				 "use one of auto, native, gvisor, docker, podman, vm, "
+				 "vm:emulated, sbx, docker-sandbox");
 	expect("network: {tier: everything}\n",
 	       "f.yaml:1:17: network.tier: 'everything' is not known; "
 	       "use one of none, allowlist, inet, full");
