@@ -32,6 +32,7 @@ get_source() {
 	mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/parts" "$dir/source"
 	release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 	# The machine's own mirror.
+	# shellcheck disable=SC2016 # the words are apt's
 	mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Codename: $release" | head -n 1)
 	[ -n "$mirror" ] || {
 		say "no list of packages here names '$release'"

@@ -321,7 +321,7 @@ under() {
 @test 'no process of the node but the gateway, which sends it, holds the key of a request' {
 	local key=key-of-home-0123456789 home worker pid found n=0
 
-	[ "$(id -u)" -eq 0 ] || skip 'only root can look into the programs that hold values'
+	[ "$(id -u)" -eq 0 ] || skip 'n/a: only root can look into the programs that hold values'
 	provider_task
 	provider_takes "$key"
 	sed -i "s,^env .*,exec -a agent-${T##*-} sleep 1000," asks.sh
