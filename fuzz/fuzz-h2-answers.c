@@ -26,7 +26,7 @@ static void check(bool ok)
 		abort();
 }
 
-/* What has come begins with a head that the gateway refuses, or passes on; or with a part of one,
+/* The bytes so far begin with a head that the gateway refuses, or passes on; or with a part of one,
  * when not all of it was read. */
 static bool read_head(struct owner *o, bool more)
 {

@@ -259,7 +259,7 @@ static double held_kb(const struct way *w, SSL_CTX *ctx)
 	return (after - before) / HELD;
 }
 
-/* What streams that wait for an answer cost the proxy, each. */
+/* The proxy's memory for each stream that waits for an answer. */
 static double stream_kb(const struct way *w, SSL_CTX *ctx)
 {
 	static struct held held[STREAM_CONNS];

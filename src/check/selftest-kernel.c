@@ -57,7 +57,8 @@ void selftest_kernel(struct selftest *t, const struct sandbox_spec *spec)
 			remember(t, spec->mounts[i].target);
 }
 
-/* What is mounted where by the outer half: in a line of mountinfo, the fifth word and the sixth. */
+/* Where the outer half has mounts, and how: the fifth and the sixth word of each line of
+ * mountinfo. */
 struct seen {
 	struct strv at, options;
 };

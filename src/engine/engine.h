@@ -90,7 +90,7 @@ const char *engine_images(const char *name); /* whose images it runs: a program;
 const char *engine_host(const char *name);   /* this machine, as seen inside; NULL: not at all */
 /* Each program whose images the wish may lead to; of "auto", or an engine without any: all. */
 void engine_image_programs(const char *wish, struct strv *ret);
-/* What `ralph engine ls` says of the i-th; NULL: there are no more. */
+/* The words of `ralph engine ls` about the i-th engine; false: there are no more. */
 struct engine_about {
 	const char *name, *wall, *holds, *costs;
 };

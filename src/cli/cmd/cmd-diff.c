@@ -196,7 +196,7 @@ static int diff_clone(struct cli *cli, const struct diff_args *args, int argc, c
 	return r;
 }
 
-/* What an iteration of a loop committed. The commits are read as those of a sandbox are: without
+/* The commits of one iteration of a loop. They are read as those of a sandbox are: without
  * the settings, filters and drivers of the repository. */
 static int diff_iteration(struct cli *cli, const struct diff_args *args, const char *path)
 {

@@ -305,7 +305,7 @@ static int leave_note(struct cli *cli, const struct answer_args *args, int state
 	return r;
 }
 
-/* What agents in this workspace ask for while they work; the caller's. */
+/* The open asks of agents in this workspace; the caller frees them. */
 static json_t *asks_here(const char *workspace)
 {
 	cleanup_(places_done) struct places p = {0};

@@ -76,7 +76,7 @@ static int is_shared(struct cli *cli, uint16_t host, bool *ret)
 	return r;
 }
 
-/* What the next release changes, said where it changes something. */
+/* A notice of what the next release changes, where it changes something. */
 static void warn_shared(const json_t *ports, bool wanted)
 {
 	const json_t *all = json_object_get(ports, "ports");

@@ -8,7 +8,7 @@
  * (vm-plan.c), and doing it (vm-engine.c, vm-switch.c). vm/vm.h has the picture.
  */
 
-/* What a machine is made of, on this host. */
+/* The parts of a machine, on this host. */
 struct vm_files {
 	char *dir;			    /* $XDG_CACHE_HOME/ralph/vm */
 	char *qemu;			    /* NULL: not on PATH */
