@@ -14,7 +14,7 @@
 #include "record/store.h"
 
 #define STAMP_FILE "selftest"
-#define STAMP_MAX 1024
+#define STAMP_MAX (20 * KiB) /* paths are in it */
 #define ROWS_SHOWN 3 /* an error is a sentence; `ralph selftest` shows all */
 
 /* Another file is another guest, whatever version it says it is of. */

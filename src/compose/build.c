@@ -100,7 +100,7 @@ static int set_identity(struct sandbox_spec *s, const struct build_input *in, st
 	s->uid = geteuid() == 0 ? ROOT_SHOWN_AS : geteuid();
 	s->gid = geteuid() == 0 ? ROOT_SHOWN_AS : getegid();
 	/* Which kernel it is, is a part of the spec. */
-	if (engine_has(engine, ENGINE_OWN_KERNEL))
+	if (engine_has(engine, ENGINE_OWN_KERNEL) || engine_has(engine, ENGINE_MACHINE))
 		return engine_ask(s, err);
 	return engine_has(engine, ENGINE_IMAGE) ? build_container(s, in, err) : 0;
 }

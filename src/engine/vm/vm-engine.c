@@ -55,6 +55,19 @@ static int check_kvm(struct err *err)
 	return kvm == HOST_KVM_OK ? 0 : no_kvm(kvm, err);
 }
 
+static int vm_ask(struct sandbox_spec *spec, struct err *err)
+{
+	cleanup_vm_files struct vm_files f = {0};
+	int r = vm_files_find(&f, false, VM_MEMORY_MIN, err);
+
+	if (r < 0)
+		return r;
+	/* plan() says what is missing. */
+	spec->kernel.program = f.qemu ? xstrdup(f.qemu) : NULL;
+	spec->kernel.version = vm_files_identity(&f);
+	return 0;
+}
+
 static int check_files(bool emulated, struct err *err)
 {
 	cleanup_vm_files struct vm_files f = {0};
@@ -184,7 +197,7 @@ static int emulated_prepare(uint64_t limit, void (*say)(const char *text), struc
 
 #define COMMON                                                                                     \
 	.caps = ENGINE_GUEST_CAPS | ENGINE_MACHINE, .instance_size = sizeof(struct vm),            \
-	.plan = vm_plan, .dump = vm_dump, .start = start, .adopt = vm_adopt,                       \
+	.ask = vm_ask, .plan = vm_plan, .dump = vm_dump, .start = start, .adopt = vm_adopt,        \
 	.init_pid = vm_init_pid, .complaint = vm_complaint, .kill = vm_kill, .cover = vm_cover,    \
 	.freeze = vm_freeze, .thaw = vm_thaw, .stop = vm_stop, .done = vm_done, .clean = vm_clean
 

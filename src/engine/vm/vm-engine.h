@@ -29,6 +29,8 @@ void vm_files_done(struct vm_files *f);
 /* QEMU and the machine are there; the error says what to do. */
 int vm_files_check(const struct vm_files *f, struct err *err);
 bool vm_files_exist(const char *path);
+/* Of QEMU and of all that its machine starts from: another file has another identity. */
+char *vm_files_identity(const struct vm_files *f);
 
 /* QEMU's words for a machine; the same for one that is kept and for one that goes on from it. */
 struct vm_machine {

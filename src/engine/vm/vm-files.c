@@ -53,6 +53,21 @@ static void put_identity(struct buf *b, const char *path)
 		(void)buf_printf(b, "%s -\n", path ? path : "-");
 }
 
+char *vm_files_identity(const struct vm_files *f)
+{
+	struct buf b;
+
+	buf_init(&b, 16 * KiB);
+	put_identity(&b, f->qemu);
+	put_identity(&b, f->kernel);
+	put_identity(&b, f->initramfs);
+	/* It becomes a part of one line. */
+	for (size_t i = 0; i < b.len; i++)
+		if (b.data[i] == '\n')
+			b.data[i] = ' ';
+	return buf_take(&b);
+}
+
 static char *named(const char *dir, const char *what, struct buf *b)
 {
 	char hex[SHA256_DIGEST_STRING_LENGTH];
