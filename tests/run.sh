@@ -24,9 +24,10 @@ export RALPH_TEST_REQUIRE=${RALPH_TEST_REQUIRE:-}
 RALPH=$(scripts/stage.sh --path)/bin/ralph
 RALPH_AGENTS=$(scripts/agents.sh --path)
 RALPH_TEST_RUNSC=$(scripts/runsc.sh --path)
+RALPH_TEST_APPARMOR=$(scripts/apparmor.sh --path)
 # The tests run from a copy: an unprivileged user cannot read a checkout in a private home.
 WORK=$(mktemp -d /tmp/ralph-tests.XXXXXX) || exit 1
-export RALPH RALPH_AGENTS RALPH_TEST_RUNSC WORK
+export RALPH RALPH_AGENTS RALPH_TEST_RUNSC RALPH_TEST_APPARMOR WORK
 trap 'rm -rf "$WORK"' EXIT
 mkdir "$WORK/results" "$WORK/cache"
 cp -r tests man demo docs "$WORK/"

@@ -82,7 +82,7 @@ as_kind() {
 	env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 		HOME="$home" LANG=C.UTF-8 TERM=dumb RALPH="$RALPH" RALPH_AGENTS="$RALPH_AGENTS" \
 		RALPH_TEST_STAMP="$WORK/stamp-${who/runtime/user}" RALPH_TEST_REQUIRE="$RALPH_TEST_REQUIRE" RALPH_TEST_KIND="$kind" \
-		RALPH_TEST_SEED="${RALPH_TEST_SEED:-}" RALPH_TEST_ENGINE="$engine" RALPH_TEST_CACHE="$WORK/cache" RALPH_TEST_RUNSC="$RALPH_TEST_RUNSC" ATTACK_OUTSIDE="${ATTACK_OUTSIDE:-}" \
+		RALPH_TEST_SEED="${RALPH_TEST_SEED:-}" RALPH_TEST_ENGINE="$engine" RALPH_TEST_CACHE="$WORK/cache" RALPH_TEST_RUNSC="$RALPH_TEST_RUNSC" RALPH_TEST_APPARMOR="$RALPH_TEST_APPARMOR" ATTACK_OUTSIDE="${ATTACK_OUTSIDE:-}" \
 		RALPH_KUBERNETES="${RALPH_KUBERNETES:-}" "${drop[@]}" "$@"
 }
 
@@ -119,6 +119,7 @@ run_jobs() {
 	done
 	# One that cannot be had is missed by the tests themselves: skipped, or failed where it is required.
 	! grep -q gvisor <<<"${lines[*]} ${RALPH_TEST_ENGINE:-}" || scripts/runsc.sh >/dev/null || :
+	! grep -q apparmor <<<"${lines[*]}" || scripts/apparmor.sh >/dev/null || :
 	if grep -qE 'docker|podman' <<<"$kinds ${RALPH_TEST_ENGINE:-}"; then
 		(. tests/engines/engine.bash && RALPH_TEST_CACHE=$PWD/build/engines && cp "$(engine_image)" "$WORK/cache/")
 	fi
