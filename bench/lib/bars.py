@@ -15,16 +15,19 @@ FORMS = {
 
 Bar = namedtuple("Bar", "part what peer unit form op limit", defaults=(None, None))
 
+EXEC = "a command in a live sandbox: `ralph exec NAME true`"
 RUN = "a sandbox made, used and removed: `ralph run --rm -- true`"
 SLOW = "memory of the gateway with five slow readers"
 HOOK = "a hook's decision, process start included"
 
 BARS = {
     # A command in a sandbox.
-    "exec.bwrap": Bar("exec", "a command in a live sandbox: `ralph exec NAME true`", "bwrap", "ms", "times", ">=", 2),
-    "run.bwrap": Bar("exec", RUN, "bwrap", "ms", "share", "<=", 2),
-    "run.codex": Bar("exec", RUN, "codex sandbox", "ms", "times", ">=", 5),
-    "run.srt": Bar("exec", RUN, "srt", "ms", "times", ">=", 30),
+    "exec.true": Bar("exec", EXEC, "`true` alone", "ms", "share", "<=", 2.2),
+    "exec.bwrap": Bar("exec", EXEC, "bwrap", "ms", "times", ">=", 2.5),
+    "run.user": Bar("exec", RUN + ", as a plain user", "bwrap", "ms", "share", "<=", 1.4),
+    "run.bwrap": Bar("exec", RUN + ", as root", "bwrap", "ms", "share", "<=", 1.6),
+    "run.codex": Bar("exec", RUN, "codex sandbox", "ms", "times", ">=", 7),
+    "run.srt": Bar("exec", RUN, "srt", "ms", "times", ">=", 55),
     "run.podman": Bar("exec", RUN, "podman", "ms", "times"),
     "run.docker": Bar("exec", RUN, "docker", "ms", "times"),
     # Tunnels of the gateway.
@@ -82,18 +85,18 @@ BARS = {
     "gateway.slow": Bar("gateway", SLOW + ", RSS", None, "MiB", "value", "<=", 12),
     "gateway.growth": Bar("gateway", SLOW + ", growth once their buffers are full", None, "MiB", "value", "<=", 0.5),
     "gateway.tunnels": Bar("gateway", SLOW + " of tunnels, growth", None, "MiB", "value", "<=", 0.5),
-    "memory.one": Bar("memory", "memory of one idle sandbox, PSS of all its processes", None, "MB", "value", "<=", 6),
-    "memory.ten": Bar("memory", "memory of each of ten idle sandboxes, PSS", None, "MB", "value", "<=", 6),
+    "memory.one": Bar("memory", "memory of one idle sandbox, PSS of all its processes", None, "MB", "value", "<=", 4.5),
+    "memory.ten": Bar("memory", "memory of each of ten idle sandboxes, PSS", None, "MB", "value", "<", 1),
     "memory.srt": Bar("memory", "memory of one idle sandbox, PSS", "srt", "MB", "times"),
     "memory.codex": Bar("memory", "memory of one idle sandbox, PSS", "codex sandbox", "MB", "times"),
     # Hooks.
     "hook.same": Bar("hook", "decisions that differ from those of the same judge in Python", None, "", "value", "<=", 0),
-    "hook.harmless": Bar("hook", HOOK + ": a harmless command", "Python", "ms", "times", ">=", 10),
-    "hook.evasion": Bar("hook", HOOK + ": an evasion", "Python", "ms", "times", ">=", 10),
-    "hook.document": Bar("hook", HOOK + ": a here-document of 20 KB", "Python", "ms", "times", ">=", 10),
+    "hook.harmless": Bar("hook", HOOK + ": a harmless command", "Python", "ms", "times", ">=", 20),
+    "hook.evasion": Bar("hook", HOOK + ": an evasion", "Python", "ms", "times", ">=", 20),
+    "hook.document": Bar("hook", HOOK + ": a here-document of 20 KB", "Python", "ms", "times", ">=", 20),
     # Transcripts.
-    "export.time": Bar("export", "a conversation of 64 MiB exported", "Python", "s", "times", ">=", 5),
-    "export.memory": Bar("export", "memory for the largest conversation, RSS", None, "MiB", "value", "<=", 64),
+    "export.time": Bar("export", "a conversation of 64 MiB exported", "Python", "s", "times", ">=", 8),
+    "export.memory": Bar("export", "memory for the largest conversation, 1 GiB, RSS", None, "MiB", "value", "<", 61),
     # Repositories.
     "repo.large": Bar("repo", "looking for changes in a repository of 50,000 files", "git status", "ms", "share", "<=", 1),
     "repo.small": Bar("repo", "looking for changes in a repository of 20 files", "git status", "ms", "share"),

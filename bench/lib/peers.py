@@ -74,12 +74,12 @@ def codex_program():
     return found[0]
 
 
-def spawn(where, rounds, commands, env, cwd=None, pause_ms=60):
+def spawn(where, rounds, commands, env, cwd=None, pause_ms=60, before=()):
     """Milliseconds of each command in each round, by label; see spawn.c, which is built in `where`."""
     program = where + "/spawn"
     if not os.path.exists(program):
         subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", program, ROOT + "/bench/lib/spawn.c"], check=True)
-    argv = [program, str(rounds), "-1", str(pause_ms)]
+    argv = list(before) + [program, str(rounds), "-1", str(pause_ms)]
     for label, command in commands.items():
         argv += ["::", label] + command
     try:
@@ -89,8 +89,16 @@ def spawn(where, rounds, commands, env, cwd=None, pause_ms=60):
     return {label: [us / 1e3 for us in samples] for label, samples in json.loads(out).items()}
 
 
+PLAIN_USER = "daemon"  # every Debian has it
+
+
+def as_user():
+    """What is put before a command of root's, so that it runs as a plain user."""
+    return ["setpriv", "--reuid", PLAIN_USER, "--regid", PLAIN_USER, "--clear-groups"]
+
+
 @contextlib.contextmanager
-def home():
+def home(user=None):
     """A home and ralph's directories in a place of their own, as environment; all of it is removed at the end."""
     base = tempfile.mkdtemp(prefix="ralph-bench.", dir="/tmp")
     # In memory, as the one that logind makes is.
@@ -99,6 +107,8 @@ def home():
     codex = tempfile.mkdtemp(prefix="ralph-bench.", dir="/var/tmp")
     for name in "home config state tmp".split():
         os.mkdir("%s/%s" % (base, name), 0o700)
+    for path in [base, runtime] + glob.glob(base + "/*") if user else []:
+        shutil.chown(path, user, user)
     env = dict(os.environ, HOME=base + "/home", XDG_CONFIG_HOME=base + "/config", XDG_STATE_HOME=base + "/state",
                XDG_RUNTIME_DIR=runtime, CODEX_HOME=codex, TMPDIR=base + "/tmp")
     with contextlib.suppress(Absent):  # a newer node than the system's, where agents.sh brought one

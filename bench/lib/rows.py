@@ -36,7 +36,7 @@ def ratios(form, ours, theirs):
 
 
 def holds(value, op, limit):
-    return value >= limit if op == ">=" else value <= limit
+    return {">=": value >= limit, "<=": value <= limit, "<": value < limit}[op]
 
 
 def show(s, unit):
