@@ -1,7 +1,8 @@
 /*
- * proxies GATEWAY CA DIRECTORY ROUNDS SCALE CROWD: what bench/gateway runs. CROWD is the largest
- * number of open connections, 0 for none. srt.sh and codex.sh of the directory, where there are
- * any, start a sandbox in which a proxy of that program can be reached.
+ * proxies EDGE GATEWAY CA DIRECTORY ROUNDS SCALE CROWD [SCENE…]: what bench/gateway runs. CROWD is
+ * the largest number of open connections, 0 for none. SCENEs are those to measure, without the
+ * memory. srt.sh and codex.sh of the directory, where there are any, start a sandbox in which a
+ * proxy of that program can be reached.
  */
 #include "bench.h"
 
@@ -206,7 +207,14 @@ static SSL_CTX *renew(SSL_CTX *ctx)
 	return world_client_ctx(); /* with the new sandbox's CA */
 }
 
-static void walk(size_t rounds, double scale)
+static bool chosen(const char *scene, char *const *only)
+{
+	while (*only && strcmp(*only, scene) != 0)
+		only++;
+	return *only != NULL;
+}
+
+static void walk(size_t rounds, double scale, char *const *only)
 {
 	SSL_CTX *ctx = world_client_ctx();
 
@@ -217,6 +225,8 @@ static void walk(size_t rounds, double scale)
 		for (size_t s = 0; s < SCENES; s++) {
 			size_t turns = round ? scenes[s].turns : 1;
 
+			if (*only && !chosen(scenes[s].name, only))
+				continue;
 			spread(scenes[s].apart);
 			for (size_t t = 0; t < turns; t++)
 				take_turn((enum scene_id)s,
@@ -408,8 +418,8 @@ int main(int argc, char **argv)
 	size_t rounds, crowd;
 	double scale;
 
-	if (argc != 8)
-		die("usage", "proxies EDGE GATEWAY CA DIRECTORY ROUNDS SCALE CROWD");
+	if (argc < 8)
+		die("usage", "proxies EDGE GATEWAY CA DIRECTORY ROUNDS SCALE CROWD [SCENE…]");
 	rounds = (size_t)number(argv[5], MAX_ROUNDS);
 	scale = number(argv[6], 10);
 	crowd = (size_t)number(argv[7], 10000);
@@ -421,9 +431,11 @@ int main(int argc, char **argv)
 	gateway = world_gateway(argv[1], argv[2], argv[3]);
 	use_sandboxed(&others.srt, &raw_srt, &raw_srt_host);
 	use_sandboxed(&others.codex, &raw_codex, &raw_codex_host);
-	progress("memory, connections", HELD);
-	memory(scale);
-	walk(rounds, scale);
+	if (!argv[8]) {
+		progress("memory, connections", HELD);
+		memory(scale);
+	}
+	walk(rounds, scale, argv + 8);
 	if (crowd)
 		crowds(crowd_size(crowd));
 	others_stop(&others);
