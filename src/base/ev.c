@@ -1,6 +1,7 @@
 #include "base/ev.h"
 
 #include <string.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -13,6 +14,8 @@ struct ev {
 	uint64_t now;
 	struct ev_timer **heap; /* by due time, soonest first */
 	size_t n_timers, cap;
+	struct ev_io alarm; /* of ev_keep_alarm(); fd -1: none */
+	uint64_t rings;	    /* ms when the alarm is due; 0: not set */
 	struct ev_defer *deferred;
 	struct ev_io **ios; /* by descriptor; NULL: nobody wants its events */
 	size_t n_ios;
@@ -32,14 +35,32 @@ int ev_new(struct ev **ret, struct err *err)
 		return err_sys(err, eno, "cannot create an epoll");
 	}
 	ev->now = now_ms();
+	ev->alarm.fd = -1;
 	*ret = ev;
 	return 0;
+}
+
+static void on_alarm(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	ev->rings = 0;
+}
+
+int ev_keep_alarm(struct ev *ev, struct err *err)
+{
+	int r;
+
+	ev->alarm.fn = on_alarm;
+	ev->alarm.fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	/* Edges: nobody reads how often it rang. */
+	r = ev->alarm.fd < 0 ? -errno : ev_want(ev, &ev->alarm, EPOLLIN | EPOLLET);
+	return r < 0 ? err_sys(err, -r, "cannot create a timer") : 0;
 }
 
 void ev_free(struct ev *ev)
 {
 	if (!ev)
 		return;
+	closep(&ev->alarm.fd);
 	closep(&ev->epfd);
 	free(ev->heap);
 	free(ev->ios);
@@ -205,15 +226,34 @@ static void run_timers(struct ev *ev)
 	}
 }
 
-static int timeout_of(const struct ev *ev)
+/* false: the kernel refused, and the wait itself has to be limited. */
+static bool set_alarm(struct ev *ev, uint64_t at)
 {
-	uint64_t now = now_ms();
+	const struct itimerspec due = {.it_value = {.tv_sec = (time_t)(at / 1000),
+						    .tv_nsec = (long)(at % 1000) * 1000000}};
+
+	if (ev->alarm.fd < 0 || timerfd_settime(ev->alarm.fd, TFD_TIMER_ABSTIME, &due, NULL) < 0)
+		return false;
+	ev->rings = at;
+	return true;
+}
+
+/* An alarm that rings too early costs one round; most timers are set anew before they are due. */
+static int timeout_of(struct ev *ev)
+{
+	uint64_t now, at;
 
 	if (ev->n_timers == 0)
 		return -1;
-	if (ev->heap[0]->at <= now)
+	at = ev->heap[0]->at;
+	if (ev->rings && ev->rings <= at)
+		return -1;
+	now = now_ms();
+	if (at <= now)
 		return 0;
-	return ev->heap[0]->at - now > 60000 ? 60000 : (int)(ev->heap[0]->at - now);
+	if (set_alarm(ev, at))
+		return -1;
+	return at - now > 60000 ? 60000 : (int)(at - now);
 }
 
 static void run_batch(struct ev *ev, struct epoll_event *events, int n)

@@ -47,6 +47,12 @@ struct ev_defer {
 int ev_new(struct ev **ret, struct err *err);
 void ev_free(struct ev *ev);
 DEFINE_FREEP(struct ev, ev_free)
+/*
+ * From now on the soonest timer is kept in a descriptor, and waiting has no limit of its own: a wait
+ * with a limit starts and cancels a timer of the kernel each time. For programs that wait tens of
+ * thousands of times a second. A filter of system calls has to let timerfd_settime() pass.
+ */
+int ev_keep_alarm(struct ev *ev, struct err *err);
 
 /* Interest: a set of EPOLLIN, EPOLLOUT …; 0 takes the io out. Before closing io->fd, want 0. */
 int ev_want(struct ev *ev, struct ev_io *io, uint32_t events);

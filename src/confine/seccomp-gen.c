@@ -86,7 +86,7 @@ static const struct filter filters[] = {
 		.no_exec_maps = 1,
 		.calls = {COMMON, SOCKETS, C(connect), C(getsockname), C(accept4), C(shutdown),
 			  C(epoll_wait), C(epoll_pwait), C(epoll_ctl), C(pipe2), C(splice),
-			  C(memfd_create)},
+			  C(memfd_create), C(timerfd_settime)},
 	},
 	/* Has the connections that it is given, and makes none. */
 	{
@@ -97,7 +97,7 @@ static const struct filter filters[] = {
 		.read_files = 1,
 		.calls = {COMMON, SOCKETS, C(shutdown), C(epoll_wait), C(epoll_pwait), C(epoll_ctl),
 			  C(pread64), C(pwrite64), C(memfd_create), C(stat), C(statx),
-			  C(getdents64)},
+			  C(getdents64), C(timerfd_settime)},
 	},
 	{
 		.name = "gateway_closed",
@@ -105,7 +105,7 @@ static const struct filter filters[] = {
 		.families = none,
 		.no_exec_maps = 1,
 		.calls = {COMMON, SOCKETS, C(shutdown), C(epoll_wait), C(epoll_pwait), C(epoll_ctl),
-			  C(pread64), C(pwrite64), C(memfd_create)},
+			  C(pread64), C(pwrite64), C(memfd_create), C(timerfd_settime)},
 	},
 	/* `ralph web`: faces browsers; has its listener and two sockets. */
 	{

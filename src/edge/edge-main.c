@@ -38,6 +38,8 @@ static int prepare(struct gw *gw, struct err *err)
 		r = super_setup(gw, err);
 	if (r == 0)
 		r = ev_new(&gw->ev, err);
+	if (r == 0)
+		r = ev_keep_alarm(gw->ev, err);
 	if (r < 0)
 		return r;
 	gw_set_max_conns(gw);

@@ -62,6 +62,8 @@ static int serve(struct gw *gw, struct err *err)
 
 	if (r == 0)
 		r = ev_new(&gw->ev, err);
+	if (r == 0)
+		r = ev_keep_alarm(gw->ev, err);
 	if (r < 0)
 		return r;
 	gw_set_max_conns(gw);

@@ -67,6 +67,38 @@ static void timers_fire_by_due_time_and_not_by_order_of_setting(void **state)
 	assert_true(ev_now(fx.ev) >= fx.timers[4].at);
 }
 
+static void timers_fire_by_due_time_with_an_alarm_as_well(void **state)
+{
+	struct err e;
+
+	assert_int_equal(ev_keep_alarm(fx.ev, &e), 0);
+	timers_fire_by_due_time_and_not_by_order_of_setting(state);
+	/* Once more, with one that has rung and one that is set for later than needed. */
+	fx.n_fired = 0;
+	timers_fire_by_due_time_and_not_by_order_of_setting(state);
+}
+
+static void on_byte(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	ev_timer_set(ev, &fx.timers[4], 1);
+	(void)ev_want(ev, io, 0);
+}
+
+static void a_timer_that_becomes_the_soonest_later_moves_the_alarm(void **state)
+{
+	struct err e;
+
+	assert_int_equal(ev_keep_alarm(fx.ev, &e), 0);
+	fx.timers[0].fn = fx.timers[4].fn = on_timer;
+	fx.io[0] = (struct ev_io){.fd = fx.pipes[0][0], .fn = on_byte};
+	assert_int_equal(ev_want(fx.ev, &fx.io[0], EPOLLIN), 0);
+	ev_timer_set(fx.ev, &fx.timers[0], 60000);
+	assert_int_equal(write(fx.pipes[0][1], "x", 1), 1);
+	assert_int_equal(ev_run(fx.ev, &e), 0);
+	assert_int_equal(fx.n_fired, 1);
+	assert_int_equal(fx.fired[0], 4);
+}
+
 static void timer_set_again_fires_once_at_the_new_time(void **state)
 {
 	struct err e;
@@ -206,6 +238,8 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		T(timers_fire_by_due_time_and_not_by_order_of_setting),
+		T(timers_fire_by_due_time_with_an_alarm_as_well),
+		T(a_timer_that_becomes_the_soonest_later_moves_the_alarm),
 		T(timer_set_again_fires_once_at_the_new_time),
 		T(timer_may_set_itself_again),
 		T(event_of_an_io_that_nobody_wants_any_more_is_dropped),
