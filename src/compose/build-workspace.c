@@ -146,9 +146,12 @@ static bool is_writable(const struct sandbox_spec *s, const char *dir)
 /* The user runs programs of these directories by name, so new files in them are watched. */
 void build_watch_path(struct sandbox_spec *s, const char *path)
 {
-	cleanup_strv struct strv dirs = {0};
+	cleanup_strv struct strv all = {0}, dirs = {0};
 
-	strv_split(&dirs, path ? path : "", ':');
+	strv_split(&all, path ? path : "", ':');
+	for (size_t i = 0; i < all.n; i++)
+		if (!strv_has(&dirs, all.v[i]))
+			strv_push(&dirs, all.v[i]);
 	for (size_t i = 0; i < dirs.n; i++) {
 		cleanup_free char *real = realpath(dirs.v[i], NULL);
 

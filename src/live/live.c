@@ -120,21 +120,33 @@ void live_prestart(int *conn, const struct places *p, const char *name)
 		closep(conn);
 }
 
-static int send_start(int conn, const struct store_entry *e, int home_lock_,
-		      const struct sandbox_spec *spec, struct err *err)
+/* What the supervisor can plan by, while this process takes the locks. */
+static int send_spec(int conn, const struct sandbox_spec *spec, struct err *err)
 {
 	cleanup_json json_t *j = spec_to_json(spec);
 	cleanup_free char *text = json_dumps(j, JSON_COMPACT);
-	int fds[5] = {e->live, e->dir, e->lock}, r;
-	size_t n_fds = 3;
-	uint32_t has = 0;
 	cleanup_strv struct strv values = {0};
-	cleanup_fd int user_env = -1;
 	cleanup_buf struct buf b;
+	int r;
 
 	buf_init(&b, WIRE_BODY_MAX);
 	if (!text)
 		return err_set(err, EINVAL, "the spec cannot be written as JSON");
+	wire_put_str(&b, text);
+	spec_values(spec, &values);
+	wire_put_strv(&b, &values);
+	r = wire_send(conn, WIRE_SPEC, 0, &b, NULL, 0);
+	return r < 0 ? err_sys(err, -r, "cannot tell the supervisor what to start") : 0;
+}
+
+static int send_start(int conn, const struct store_entry *e, int home_lock_,
+		      const struct sandbox_spec *spec, struct err *err)
+{
+	int fds[5] = {e->live, e->dir, e->lock}, r;
+	size_t n_fds = 3;
+	uint32_t has = 0;
+	cleanup_fd int user_env = -1;
+
 	/* For the credential helper alone: the supervisor hands it on without a look. */
 	if (spec->n_credentials) {
 		user_env = host_environ_memfd(spec, environ);
@@ -148,11 +160,8 @@ static int send_start(int conn, const struct store_entry *e, int home_lock_,
 		has |= WIRE_START_HOME;
 		fds[n_fds++] = home_lock_;
 	}
-	wire_put_str(&b, text);
-	spec_values(spec, &values);
-	wire_put_strv(&b, &values);
-	r = wire_send(conn, WIRE_START, has, &b, fds, n_fds);
-	return r < 0 ? err_sys(err, -r, "cannot tell the supervisor what to start") : 0;
+	r = wire_send(conn, WIRE_START, has, NULL, fds, n_fds);
+	return r < 0 ? err_sys(err, -r, "cannot tell the supervisor to start") : 0;
 }
 
 /* An engine that keeps its sandboxes cannot change the image or the limits of an existing one. */
@@ -230,8 +239,11 @@ static int start(const struct places *p, const struct sandbox_spec *spec, struct
 		r = prepare_home(p, e, spec, home, err);
 	if (r == 0 && spec->clone && mkdirat(e->dir, "clone", 0700) < 0 && errno != EEXIST)
 		r = err_sys(err, errno, "cannot make the clone of sandbox '%s'", e->name);
-	if (r == 0 && *prestarted < 0)
+	if (r == 0 && *prestarted < 0) {
 		r = new_supervisor(p, e->name, prestarted, err);
+		if (r == 0)
+			r = send_spec(*prestarted, spec, err);
+	}
 	if (r == 0)
 		r = send_start(*prestarted, e, home->fd, spec, err);
 	if (r == 0)
@@ -357,6 +369,8 @@ int live_start(const struct places *p, const struct sandbox_spec *spec, enum liv
 	cleanup_fd int conn = -1;
 	int r = -ESTALE;
 
+	if (*prestarted >= 0 && send_spec(*prestarted, spec, err) < 0)
+		closep(prestarted);
 	for (int i = 0; r == -ESTALE && i < STALE_TRIES; i++) {
 		closep(&conn);
 		r = connect_or_start(p, spec, flags, prestarted, &conn, err);

@@ -4,8 +4,9 @@
  * DOC: Theory of operation
  *
  * A command line that finds no live sandbox starts this program with its own connection, while it
- * still makes the spec, which is its first frame (WIRE_START; none: it needs no sandbox after all).
- * With it come the record and both of its locks, held: the live lock for as long as this process
+ * still makes the spec, which is its first frame (WIRE_SPEC; none: it needs no sandbox after all).
+ * What is to be started is planned by it, and nothing starts before the next one (WIRE_START).
+ * With that come the record and both of its locks, held: the live lock for as long as this process
  * lives, the other until the control socket is there, so that a command line which waits for it
  * finds the socket and not a second start.
  * The engine is started first, since that takes longest; while the guest mounts, the control socket
@@ -245,30 +246,47 @@ int sup_reap(struct supervisor *s, struct child *c)
 	return code;
 }
 
-/* The spec, and what a supervisor holds. Its text stays in the frame, for the record. */
-static int take_start(struct supervisor *s, struct wire_msg *m, const char **ret_spec,
-		      struct err *err)
+/* Its text stays in the frame, for the record. */
+static int take_spec(struct supervisor *s, const struct wire_msg *m, const char **ret_text,
+		     struct err *err)
 {
 	cleanup_strv struct strv values = {0};
+	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
 	cleanup_json json_t *j = NULL;
-	struct wire_reader r;
-	unsigned next = 3;
-	int ret;
+	struct wire_reader rd;
+	const char *text;
+	int r;
 
-	wire_read(&r, m);
-	*ret_spec = wire_get_str(&r);
-	wire_get_strv(&r, &values);
-	if (m->type != WIRE_START || m->n_fds < 3 || wire_read_end(&r) < 0)
+	wire_read(&rd, m);
+	text = wire_get_str(&rd);
+	wire_get_strv(&rd, &values);
+	if (m->type != WIRE_SPEC || wire_read_end(&rd) < 0)
 		return err_set(err, EPROTO, "the supervisor was not told what to start");
+	r = json_parse(text, strlen(text), &j, err);
+	if (r == 0)
+		r = spec_from_json(j, &spec, err);
+	if (r == 0)
+		r = spec_take_values(spec, &values, err);
+	if (r < 0)
+		return r;
+	s->spec = take_ptr(spec);
+	*ret_text = text;
+	return 0;
+}
+
+/* What a supervisor holds. */
+static int take_start(struct supervisor *s, struct wire_msg *m, struct err *err)
+{
+	unsigned next = 3;
+
+	if (m->type != WIRE_START || m->n_fds < 3 || m->body.len)
+		return err_set(err, EPROTO, "the supervisor was not told to start");
 	s->entry = (struct store_entry){
 		.live = wire_take_fd(m, 0), .dir = wire_take_fd(m, 1), .lock = wire_take_fd(m, 2)};
 	s->cred.env_fd = m->id & WIRE_START_ENV ? wire_take_fd(m, next++) : -1;
 	s->home_lock = m->id & WIRE_START_HOME ? wire_take_fd(m, next) : -1;
 	store_mark(&s->entry, true);
-	ret = json_parse(*ret_spec, strlen(*ret_spec), &j, err);
-	if (ret == 0)
-		ret = spec_from_json(j, &s->spec, err);
-	return ret < 0 ? ret : spec_take_values(s->spec, &values, err);
+	return 0;
 }
 
 /* Programs are looked for where the sandbox cannot have put one. */
@@ -331,20 +349,32 @@ static int open_control(struct supervisor *s, struct err *err)
 	return 0;
 }
 
-static int set_up(struct supervisor *s, struct wire_msg *start, struct err *err)
+/* Everything that needs no lock: the command line takes them meanwhile. */
+static int plan(struct supervisor *s, const struct wire_msg *m, const char **ret_text,
+		struct err *err)
+{
+	int r = take_spec(s, m, ret_text, err);
+
+	if (r < 0)
+		return r;
+	trim_path(s->spec);
+	return plan_engine(s, err);
+}
+
+/* planned: what became of that; err says why. */
+static int set_up(struct supervisor *s, struct wire_msg *start, const char *text, int planned,
+		  struct err *err)
 {
 	cleanup_launch struct engine_launch launch;
-	const char *text = NULL;
 	int r, written;
 
 	prestart_take_launch(&launch);
-	r = take_start(s, start, &text, err);
+	r = s->spec ? take_start(s, start, err) : planned;
 	if (r < 0) {
 		launch_kill(&launch);
 		return r;
 	}
-	trim_path(s->spec);
-	r = plan_engine(s, err);
+	r = planned;
 	if (r == 0)
 		r = cred_link_prepare(s, err);
 	if (r == 0)
@@ -517,7 +547,8 @@ static int get_ready(struct supervisor *s, struct err *err)
 int main(void)
 {
 	struct supervisor *s = xcalloc(1, sizeof(*s));
-	cleanup_wire_msg struct wire_msg start;
+	cleanup_wire_msg struct wire_msg spec, start;
+	const char *text = NULL;
 	struct err err = {0};
 	int r;
 
@@ -536,15 +567,19 @@ int main(void)
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	(void)fd_set_cloexec(SUPERVISOR_FD, true);
 	r = get_ready(s, &err);
+	wire_msg_init(&spec);
 	wire_msg_init(&start);
-	if (wire_recv(SUPERVISOR_FD, &start) <= 0)
+	if (wire_recv(SUPERVISOR_FD, &spec) <= 0)
 		return EXIT_OK; /* a prestarted supervisor that nobody needed */
 	s->born_ms = now_ms();
-	(void)client_new(s, SUPERVISOR_FD, true);
 	if (r == 0)
-		r = set_up(s, &start, &err);
-	wire_msg_done(&start); /* before there are two to write to this memory */
-	wire_msg_init(&start);
+		r = plan(s, &spec, &text, &err);
+	if (wire_recv(SUPERVISOR_FD, &start) <= 0)
+		return EXIT_OK; /* somebody else was faster, or has the locks */
+	(void)client_new(s, SUPERVISOR_FD, true);
+	r = set_up(s, &start, text, r, &err);
+	wire_msg_done(&spec); /* before there are two to write to this memory */
+	wire_msg_init(&spec);
 	/* Frames of the guest are read from here on. */
 	if (r == 0 && !engine_has(s->spec->engine, ENGINE_NO_GUEST))
 		r = broker_fork(s, &err);

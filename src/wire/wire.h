@@ -73,8 +73,8 @@ enum wire_type {
 
 	/* command line → supervisor, before any other */
 	WIRE_NAME,  /* str name: of what is to come; to a process that becomes its supervisor */
-	WIRE_START, /* str spec as JSON, strv its values (spec_values()); fds: live lock, record, its lock, and what the id says
-		     * (enum wire_start_fds). To a new supervisor, first */
+	WIRE_START, /* (empty); fds: live lock, record, its lock, and what the id says (enum wire_start_fds). To a new
+		     * supervisor, right behind WIRE_SPEC */
 
 	/* supervisor → guest, before any other */
 	WIRE_ROOT, /* see wire/root-proto.h; only where the guest makes its file system */
@@ -111,6 +111,10 @@ enum wire_type {
 	WIRE_FAR_JOIN,	/* (empty): stderr of this command is its stdout */
 	WIRE_FAR_QUERY, /* u32 family, bytes address, u32 port, bytes: a datagram; back: the answer */
 	WIRE_FAR_WAKE, /* see vm/vm.h */
+
+	/* command line → supervisor: str spec as JSON, strv its values (spec_values()). To a new one,
+	 * first: it plans while the command line takes the locks, and starts nothing before WIRE_START */
+	WIRE_SPEC,
 
 	/* supervisor ↔ gateway: ranges are kept apart so that their tables can grow */
 	WIRE_GW_FIRST = 64,
