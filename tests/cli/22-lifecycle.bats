@@ -435,6 +435,23 @@ only_run() {
 	wait_until none_runs
 }
 
+@test "a sandbox whose record another holds is planned and not started; with its caller it is gone" {
+	local held pid
+
+	own_programs
+	ralph run -n "$S" -- true
+	exec {held}<"$XDG_STATE_HOME/ralph/sandboxes/$S"
+	flock "$held"
+	"$RALPH" run -n "$S" -- touch ran 3>&- {held}<&- &
+	pid=$!
+	wait_until pgrep -f "$T/programs/supervisor $S\$"
+	kill -9 $pid
+	wait $pid || :
+	wait_until none_runs
+	[ ! -e ran ]
+	exec {held}<&-
+}
+
 # bats test_tags=root
 @test "on a host with cgroup v2 alone the supervisor is started ahead too, and goes where it is not needed" {
 	only_root
