@@ -289,13 +289,12 @@ static int take_head(struct conn *c)
 	struct http1_head *h = &c->gw->head;
 	struct exchange *x = c->x;
 	const char *why = NULL;
-	ssize_t n = 0;
+	ssize_t n;
 
 	http1_reset(h);
 	h->scanned = x->scanned;
 	h->line_start = x->line_start;
-	if (x->in.len)
-		n = http1_parse_response(x->in.data, x->in.len, x->to, h);
+	n = http1_parse_response(x->in.data, x->in.len, x->to, h);
 	if (n == 0) {
 		x->scanned = h->scanned;
 		x->line_start = h->line_start;
@@ -367,7 +366,7 @@ static ssize_t answer_piece(struct conn *c)
 	struct exchange *x = c->x;
 	ssize_t n = 0;
 
-	if (!x->head_done)
+	if (!x->head_done && x->in.len)
 		n = take_head(c);
 	/* Body bytes that came with the head leave with it. */
 	if (n >= 0 && x->head_done && !x->response.done && x->in.len) {
