@@ -274,6 +274,7 @@ int ev_run(struct ev *ev, struct err *err)
 	struct epoll_event events[EV_BATCH];
 
 	ev->stop = false;
+	ev->rings = 0; /* it may have rung while the loop was stopped */
 	while (!ev->stop) {
 		int n = epoll_wait(ev->epfd, events, EV_BATCH, timeout_of(ev));
 

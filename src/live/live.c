@@ -220,6 +220,22 @@ static int prepare_home(const struct places *p, const struct store_entry *e,
 	return r == 0 && home->alone ? home_share(p, spec->home_key, home->fd, err) : r;
 }
 
+static int tell_supervisor(const struct places *p, const struct sandbox_spec *spec,
+			   const struct store_entry *e, const struct home_hold *home,
+			   int *prestarted, struct err *err)
+{
+	int r = *prestarted < 0 ? -EPIPE : send_start(*prestarted, e, home->fd, spec, err);
+
+	/* None was started ahead, or it was killed meanwhile. */
+	if (r != -EPIPE)
+		return r;
+	closep(prestarted);
+	r = new_supervisor(p, e->name, prestarted, err);
+	if (r == 0)
+		r = send_spec(*prestarted, spec, err);
+	return r < 0 ? r : send_start(*prestarted, e, home->fd, spec, err);
+}
+
 static int start(const struct places *p, const struct sandbox_spec *spec, struct store_entry *e,
 		 const struct home_hold *home, int *prestarted, int *ret, struct err *err)
 {
@@ -239,13 +255,8 @@ static int start(const struct places *p, const struct sandbox_spec *spec, struct
 		r = prepare_home(p, e, spec, home, err);
 	if (r == 0 && spec->clone && mkdirat(e->dir, "clone", 0700) < 0 && errno != EEXIST)
 		r = err_sys(err, errno, "cannot make the clone of sandbox '%s'", e->name);
-	if (r == 0 && *prestarted < 0) {
-		r = new_supervisor(p, e->name, prestarted, err);
-		if (r == 0)
-			r = send_spec(*prestarted, spec, err);
-	}
 	if (r == 0)
-		r = send_start(*prestarted, e, home->fd, spec, err);
+		r = tell_supervisor(p, spec, e, home, prestarted, err);
 	if (r == 0)
 		*ret = take_fd(*prestarted);
 	closep(prestarted);

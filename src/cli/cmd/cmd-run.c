@@ -333,6 +333,8 @@ static int cmd_run_run(struct cli *cli, void *args_, int argc, char **argv)
 	r = build_asked(cli, args, argc == 0, &target, &s, &b);
 	if (r < 0)
 		return r;
+	if (!cli->dry_run && !target.begun)
+		live_prestart(&prestarted, &s.places, b.spec->name);
 	if (cli->dry_run) {
 		r = make_command(cli, &s, &b, argc - rest, argv + rest, &command);
 		return r < 0 ? r : print_plan(cli, b.spec, &command);
