@@ -14,6 +14,7 @@
  * repo pin DIR NAME                   import.h, put-back.c
  * repo unpin DIR NAME
  * repo put-back DIR NAME
+ * repo mine DIR                       whether the user has a commit in there
  *
  * NAMED…: programs of the tree that settings name (workspace/guard.h), any number of them.
  * For ralph's own use. apply, import and tips answer on stdout in JSON; an error is a line on
@@ -277,6 +278,19 @@ static int cmd_put_back(char **argv, json_t *out, struct err *err)
 	return put_back_run(argv[0], argv[1], streq(argv[2], "hold"), out, err);
 }
 
+static int cmd_mine(char **argv, json_t *out, struct err *err)
+{
+	git_repository *repo = NULL;
+	bool mine = false;
+	int r = open_repo(argv[0], &repo, err);
+
+	if (r == 0)
+		r = repo_has_mine(repo, &mine, err);
+	(void)json_object_set_new(out, "mine", json_boolean(mine));
+	git_repository_free(repo);
+	return r;
+}
+
 static const struct {
 	const char *name;
 	int n_args;
@@ -301,6 +315,7 @@ static const struct {
 	{"pin", 2, cmd_pin, false, false, false},
 	{"unpin", 2, cmd_unpin, false, false, false},
 	{"put-back", 3, cmd_put_back, false, false, false},
+	{"mine", 1, cmd_mine, false, true, false},
 	/* clang-format on */
 };
 
