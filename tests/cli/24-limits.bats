@@ -155,6 +155,25 @@ print("96 + 96 MiB")'
 	must_fail ralph run -n "$S" -- sh -c 'head -c 65M /dev/zero >/run/user/$(id -u)/x'
 }
 
+# only_v2 COMMAND…: where the mounts show the second version of cgroups alone, as on most distributions.
+only_v2() {
+	# shellcheck disable=SC2016 # for that shell
+	unshare -m sh -c 'mount --make-rprivate / && umount -R -l /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec "$@"' sh "$@"
+}
+
+no_leaf() {
+	[ -z "$(find /sys/fs/cgroup -type d -name 'ralph-ahead-*')" ]
+}
+
+@test "with the second version of cgroups alone a sandbox starts, and no cgroup of it stays" {
+	only_root
+	need unshare
+	only_v2 true || not_here "cgroups cannot be mounted"
+	same inside "$(only_v2 "$RALPH" run --rm -- echo inside)"
+	must_exit 2 only_v2 "$RALPH" run --nonsense
+	wait_until no_leaf
+}
+
 @test "open files have a limit that cannot be raised" {
 	limit 'open_files: 100'
 	same "100 100" "$(ralph run -n "$S" -- bash -c 'ulimit -n; ulimit -Hn' | xargs)"
