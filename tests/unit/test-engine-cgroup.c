@@ -371,7 +371,7 @@ static bool unified(struct cgroup_support *ret)
 
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
 		if (statfs(dirs[i], &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC ||
-		    access(dirs[i], W_OK) < 0)
+		    faccessat(AT_FDCWD, dirs[i], W_OK, 0) < 0)
 			continue;
 		*ret = (struct cgroup_support){.method = CGROUP_V2, .n_places = 1};
 		ret->place[0] = (struct cgroup_place){.dir = xstrdup(dirs[i]), .v2 = true};
@@ -384,7 +384,7 @@ static bool is_there(const struct cgroup_support *s, const char *name)
 {
 	cleanup_free char *path = path_join(s->place[0].dir, name);
 
-	return access(path, F_OK) == 0;
+	return faccessat(AT_FDCWD, path, F_OK, 0) == 0;
 }
 
 /* It is inside when this returns. */
