@@ -20,7 +20,5 @@ int repo_print_diff(git_repository *repo, const git_oid *from, const git_oid *to
  */
 int repo_print_file_diff(git_repository *repo, const char *path, const struct buf *now,
 			 struct err *err);
-/* Tells whether one of the latest commits below HEAD is of the user's own address. */
-int repo_has_mine(git_repository *repo, bool *ret, struct err *err);
 /* Finds the common ancestor; false: none. */
 bool repo_base(git_repository *repo, const git_oid *a, const git_oid *b, git_oid *ret);
