@@ -128,4 +128,14 @@ BARS = {
     # What every start and every end of a sandbox looks at.
     "walk.start": Bar("workspace", "looking for protected names, 50,000 files", "`find -name`", "ms", "share", "<=", 1),
     "walk.stock": Bar("workspace", "writing down what is there, 50,000 files", "`find -name`", "ms", "share", "<=", 1),
+    # Engines with a kernel of their own, beside the native one: a table, and no bar.
+    "engines.start.gvisor": Bar("engines", RUN, "native", "ms", "share"),
+    "engines.exec.gvisor": Bar("engines", "a command in a live sandbox: `ralph exec NAME true`", "native", "ms", "share"),
+    "engines.status.gvisor": Bar("engines", "`git status` of 5,000 files", "native", "ms", "share"),
+    "engines.npm.gvisor": Bar("engines", "`npm install` of a small project, offline", "native", "ms", "share"),
+    "engines.compile.gvisor": Bar("engines", "compiling a program of 21 C files", "native", "ms", "share"),
+    "engines.memory.gvisor": Bar("engines", "memory of one idle sandbox, PSS", "native", "MB", "share"),
+    "engines.start.vm": Bar("engines", RUN, "native", "ms", "share"),
+    "engines.exec.vm": Bar("engines", "a command in a live sandbox: `ralph exec NAME true`", "native", "ms", "share"),
+    "engines.memory.vm": Bar("engines", "memory of one idle sandbox, PSS", "native", "MB", "share"),
 }

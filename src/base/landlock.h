@@ -10,7 +10,7 @@
  * forbidden once the ruleset is entered, for the process and for its children. The kernel resolves
  * a path when it is opened, so links lead nowhere.
  *
- * The kernel's interface up to ABI 7, whatever the headers at hand know of it.
+ * The kernel's interface up to ABI 9, whatever the headers at hand know of it.
  */
 enum landlock_rights {
 	LANDLOCK_EXECUTE = 1 << 0,
@@ -22,9 +22,10 @@ enum landlock_rights {
 	LANDLOCK_MAKE_DIR = 1 << 7,
 	LANDLOCK_MAKE_BLOCK = 1 << 11,
 	LANDLOCK_ABI_1 = (1 << 13) - 1,
-	LANDLOCK_REFER = 1 << 13,     /* ABI 2 */
-	LANDLOCK_TRUNCATE = 1 << 14,  /* ABI 3 */
-	LANDLOCK_IOCTL_DEV = 1 << 15, /* ABI 5 */
+	LANDLOCK_REFER = 1 << 13,	 /* ABI 2 */
+	LANDLOCK_TRUNCATE = 1 << 14,	 /* ABI 3 */
+	LANDLOCK_IOCTL_DEV = 1 << 15,	 /* ABI 5 */
+	LANDLOCK_RESOLVE_UNIX = 1 << 16, /* ABI 9 (Linux 7.1) */
 
 	LANDLOCK_READ = LANDLOCK_READ_FILE | LANDLOCK_READ_DIR,
 	/* write, and read, make, move, remove; no devices, and no execution */
@@ -59,5 +60,13 @@ int landlock_allow(const struct landlock *l, const char *path, uint64_t rights);
 int landlock_enter(const struct landlock *l);
 /* Sets no_new_privs and enters; releases l in any case. */
 int landlock_enforce(struct landlock *l);
+/*
+ * Connections to unix sockets by path end at sockets that this process and its children made after
+ * this, and at no other. All of them together: a domain that one of them enters later changes nothing
+ * about it. Nothing else is given up. For a process that has no_new_privs already; below ABI 9 it does
+ * nothing. 0 or -errno.
+ */
+#define LANDLOCK_ABI_OWN_SOCKETS 9
+int landlock_own_sockets(int abi);
 void landlock_end(struct landlock *l);
 #define cleanup_landlock cleanup_(landlock_end)

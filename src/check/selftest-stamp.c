@@ -15,7 +15,7 @@
 
 #define STAMP_FILE "selftest"
 #define STAMP_MAX (20 * KiB) /* paths are in it */
-#define ROWS_SHOWN 3 /* an error is a sentence; `ralph selftest` shows all */
+#define ROWS_SHOWN 3	     /* an error is a sentence; `ralph selftest` shows all */
 
 /* Another file is another guest, whatever version it says it is of. */
 static char *guest_of(const struct sandbox_spec *spec)

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
@@ -150,31 +149,16 @@ size_t limits_rlimits(const struct spec_limits *l, const struct limits_facts *fa
 	return n;
 }
 
-static void put_size(struct buf *b, uint64_t bytes)
+char *limits_unbounded(const struct spec_limits *l)
 {
-	(void)buf_printf(b, "%llu MiB", (unsigned long long)(bytes / MiB));
-}
+	bool memory = !(l->controllers & CGROUP_MEMORY),
+	     cpu = l->cpu && !(l->controllers & CGROUP_CPU);
 
-char *limits_describe(const struct spec_limits *l, const struct limits_facts *facts,
-		      unsigned cgroup_controllers)
-{
-	unsigned have = cgroup_controllers;
-	struct buf b;
-
-	buf_init(&b, 4 * KiB);
-	(void)buf_puts(&b, "memory ");
-	put_size(&b, l->memory);
-	(void)buf_puts(&b, have & CGROUP_MEMORY ? "" : " (data of each process, not their sum)");
-	(void)buf_printf(&b, ", %llu processes", (unsigned long long)l->pids);
-	if (limits_pids_unbounded(facts, have))
-		(void)buf_puts(&b, " (not enforced: the kernel does not count root's)");
-	else if (!(have & CGROUP_PIDS))
-		(void)buf_puts(&b, facts->nproc_per_userns ? " (per sandbox, by user namespace)"
-							   : " (of all the user's processes)");
-	if (l->cpu)
-		(void)buf_printf(&b, ", cpu %llu%%%s", (unsigned long long)l->cpu,
-				 have & CGROUP_CPU ? "" : " (not enforced)");
-	(void)buf_printf(&b, ", %llu open files per process, no core files",
-			 (unsigned long long)l->open_files);
-	return buf_take(&b);
+	if (!memory && !cpu)
+		return NULL;
+	return xasprintf("%s%s%s",
+			 memory ? "the sum of memory (each process has the limit, for its private "
+				  "data), shared memory, memory files"
+				: "",
+			 memory && cpu ? ", " : "", cpu ? "the processor" : "");
 }

@@ -45,7 +45,6 @@ int limits_memory_share(uint64_t *ret, struct err *err);
 /* Nothing here bounds how many processes there are: root, and no cgroup. */
 bool limits_pids_unbounded(const struct limits_facts *facts, unsigned cgroup_controllers);
 
-/* For people: what holds for the sandbox as a whole, what only per process, what not at all.
- * The caller frees it. */
-char *limits_describe(const struct spec_limits *l, const struct limits_facts *facts,
-		      unsigned cgroup_controllers);
+/* For people: what of the limits no cgroup holds, and so nothing does; NULL: nothing. The caller frees
+ * it. */
+char *limits_unbounded(const struct spec_limits *l);

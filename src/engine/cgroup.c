@@ -168,13 +168,28 @@ static int make_dir(int parent, const char *name)
 	return mkdirat(parent, name, 0755) == 0 ? 0 : -errno;
 }
 
-static int create_at(const struct cgroup_place *place, const struct cgroup_limits *limits,
-		     struct cgroup *c, struct err *err)
+static int limit_at(const struct cgroup_place *place, const struct cgroup_limits *limits, int dir,
+		    const char *name, struct err *err)
 {
 	struct cgroup_setting set[CGROUP_SETTINGS_MAX];
+	size_t n = cgroup_settings(limits, place->v2, place->controllers, set);
+
+	for (size_t i = 0; i < n; i++) {
+		int r = write_at(dir, set[i].file, set[i].value);
+
+		if (r < 0 && !(r == -ENOENT && set[i].optional))
+			return err_sys(err, -r, "cannot set %s of cgroup '%s/%s'", set[i].file,
+				       place->dir, name);
+	}
+	return 0;
+}
+
+/* make: the directory is not there yet. */
+static int create_at(const struct cgroup_place *place, const struct cgroup_limits *limits,
+		     bool make, struct cgroup *c, struct err *err)
+{
 	__typeof__(&c->at[0]) at = &c->at[c->n];
 	const char *enter;
-	size_t n;
 	int r;
 
 	at->dir = at->enter = -1;
@@ -183,22 +198,18 @@ static int create_at(const struct cgroup_place *place, const struct cgroup_limit
 	if (at->parent < 0)
 		return err_sys(err, errno, "cannot open '%s'", place->dir);
 	c->n++;
-	r = place->v2 && place->controllers ? enable(at->parent, place->controllers) : 0;
+	r = make && place->v2 && place->controllers ? enable(at->parent, place->controllers) : 0;
 	if (r < 0)
 		return err_sys(err, -r, "cannot enable controllers in '%s'", place->dir);
-	r = make_dir(at->parent, c->name);
+	r = make ? make_dir(at->parent, c->name) : 0;
 	if (r < 0)
 		return err_sys(err, -r, "cannot create cgroup '%s/%s'", place->dir, c->name);
-	at->dir = openat(at->parent, c->name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	at->dir = openat(at->parent, c->name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (at->dir < 0)
 		return err_sys(err, errno, "cannot open cgroup '%s/%s'", place->dir, c->name);
-	n = cgroup_settings(limits, place->v2, place->controllers, set);
-	for (size_t i = 0; i < n; i++) {
-		r = write_at(at->dir, set[i].file, set[i].value);
-		if (r < 0 && !(r == -ENOENT && set[i].optional))
-			return err_sys(err, -r, "cannot set %s of cgroup '%s/%s'", set[i].file,
-				       place->dir, c->name);
-	}
+	r = limit_at(place, limits, at->dir, c->name, err);
+	if (r < 0)
+		return r;
 	enter = place->v2 ? "cgroup.procs" : "tasks";
 	at->enter = openat(at->dir, enter, O_WRONLY | O_CLOEXEC);
 	if (at->enter < 0)
@@ -215,7 +226,7 @@ int cgroup_create(const struct cgroup_support *s, const char *name,
 		return err_set(err, EINVAL, "'%s' cannot be the name of a cgroup", name);
 	c.name = xstrdup(name);
 	for (size_t i = 0; i < s->n_places; i++) {
-		int r = create_at(&s->place[i], limits, &c, err);
+		int r = create_at(&s->place[i], limits, true, &c, err);
 
 		if (r == 0)
 			continue;
@@ -228,6 +239,24 @@ int cgroup_create(const struct cgroup_support *s, const char *name,
 	}
 	*ret = c;
 	return 0;
+}
+
+int cgroup_take(const struct cgroup_support *s, const char *name,
+		const struct cgroup_limits *limits, struct cgroup *ret, struct err *err)
+{
+	struct cgroup c = {0};
+	int r = 0;
+
+	if (!name_ok(name))
+		return err_set(err, EINVAL, "'%s' cannot be the name of a cgroup", name);
+	c.name = xstrdup(name);
+	for (size_t i = 0; i < s->n_places && r == 0; i++)
+		r = create_at(&s->place[i], limits, false, &c, err);
+	if (r < 0)
+		cgroup_done(&c);
+	else
+		*ret = c;
+	return r;
 }
 
 size_t cgroup_entries(const struct cgroup *c, int ret[CGROUP_PLACES_MAX])

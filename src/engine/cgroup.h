@@ -106,6 +106,9 @@ struct cgroup {
  */
 int cgroup_create(const struct cgroup_support *s, const char *name,
 		  const struct cgroup_limits *limits, struct cgroup *ret, struct err *err);
+/* The same for a directory that is there, with what lives in it. */
+int cgroup_take(const struct cgroup_support *s, const char *name,
+		const struct cgroup_limits *limits, struct cgroup *ret, struct err *err);
 /*
  * Two ways in, both for a process with one thread: it is born inside by a clone3() with
  * CLONE_INTO_CGROUP and the descriptor of cgroup_clone_fd(), -1 where there is more than one
@@ -127,6 +130,19 @@ void cgroup_done(struct cgroup *c); /* descriptors and memory only; safe on a ze
 /* Kills and removes what a crashed supervisor of that name left. 0 when there is nothing. */
 int cgroup_stale_remove(const struct cgroup_support *s, const char *name, int deadline_ms,
 			struct err *err);
+
+/*
+ * For a sandbox that has no spec yet: a directory whose name says which process will be its
+ * supervisor, without limits, where a guest can be born (CGROUP_V2). That process takes it by
+ * cgroup_ahead_name(), which gives the limits; or removes it. Returns -ENOTSUP where a guest has to be
+ * born elsewhere, and 0 with no place in *ret where it need not be born in any cgroup.
+ */
+int cgroup_ahead(const struct cgroup_source *src, pid_t supervisor, struct cgroup *ret,
+		 struct err *err);
+/* The caller frees it. */
+char *cgroup_ahead_name(pid_t supervisor);
+/* Removes those of processes that have ended, where nothing lives in them; others stay. */
+void cgroup_ahead_sweep(const struct cgroup_support *s);
 
 /* CGROUP_SCOPE: appends "systemd-run --user --scope … --", to be followed by the command. */
 void cgroup_scope_argv(const char *name, const struct cgroup_limits *limits, struct strv *out);

@@ -84,7 +84,7 @@ void engine_adopt(struct engine *e, struct engine_launch *l)
 	assert(e->state == ENGINE_PLANNED);
 	if (l->pid > 0 && e->ops->adopt)
 		e->ops->adopt(e, l);
-	launch_kill(l);
+	launch_drop(l);
 }
 
 void engine_kill(struct engine *e)

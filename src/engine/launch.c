@@ -14,9 +14,11 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "build-config.h"
+#include "engine/cgroup.h"
 #include "wire/root-proto.h"
 
 #define BORN_MS 10000 /* for the kernel to make the namespaces, and a service manager its scope */
+#define DROP_MS 1000  /* for a guest that was killed to leave its cgroup */
 #define UNIFIED_CGROUPS "/sys/fs/cgroup/cgroup.controllers"
 
 static const struct engine_launch none = {.guest = -1, .complaint = -1, .theirs = {-1, -1}};
@@ -160,11 +162,44 @@ void launch_done(struct engine_launch *l)
 	*l = none;
 }
 
-bool launch_likely(void)
+static void drop_cgroup(void)
 {
-	struct stat st;
+	cleanup_(cgroup_support_done) struct cgroup_support s = {0};
+	cleanup_free char *name = cgroup_ahead_name(getpid());
+	struct err ignored;
 
-	return stat(UNIFIED_CGROUPS, &st) < 0;
+	if (cgroup_probe(NULL, &s, &ignored) == 0 && s.method == CGROUP_V2)
+		(void)cgroup_stale_remove(&s, name, DROP_MS, &ignored);
+}
+
+int launch_ahead(struct engine_launch *l, const char *guest, struct err *err)
+{
+	struct launch_how how = LAUNCH_PLAIN;
+	struct cgroup leaf = {0};
+	struct stat st;
+	/* Beside hierarchies of the first version the guest enters by itself. */
+	int r = stat(UNIFIED_CGROUPS, &st) < 0 ? 0 : cgroup_ahead(NULL, getpid(), &leaf, err);
+
+	if (r < 0)
+		return r;
+	how.into_cgroup = cgroup_clone_fd(&leaf);
+	l->in_cgroup = leaf.n > 0;
+	r = launch_open(l, guest, err);
+	if (r == 0)
+		r = launch_run(l, how, err);
+	if (r < 0)
+		(void)cgroup_remove(&leaf, DROP_MS, &(struct err){0});
+	cgroup_done(&leaf);
+	return r;
+}
+
+void launch_drop(struct engine_launch *l)
+{
+	bool born = l->in_cgroup && l->pid > 0; /* else it is the sandbox's by now */
+
+	launch_kill(l);
+	if (born)
+		drop_cgroup();
 }
 
 static bool same_file(const char *dir, const char *other, const char *name)

@@ -21,6 +21,7 @@ struct engine_launch {
 	int guest, complaint; /* our ends: the guest's line, and its stderr */
 	int theirs[2];	      /* and the others, until it runs */
 	pid_t pid;	      /* the guest, a child of this process; 0 until it runs */
+	bool in_cgroup;	      /* it was born in what cgroup_ahead() made for this process */
 };
 
 void launch_init(struct engine_launch *l);
@@ -46,8 +47,13 @@ void launch_done(struct engine_launch *l);
 /* The guest's arguments, all but the descriptors. */
 void launch_options(const char *guest, struct strv *out);
 
-/* The guest need not be born in a cgroup of the sandbox's, as far as can be told without one. */
-bool launch_likely(void);
+/*
+ * launch_open() and launch_run() before there is a spec. On a machine with the second version of cgroups
+ * alone the guest is born in one, see cgroup_ahead(); launch_drop() ends all of it. For the process that
+ * is to become the supervisor. An error: the supervisor starts it, and can say why that fails.
+ */
+int launch_ahead(struct engine_launch *l, const char *guest, struct err *err);
+void launch_drop(struct engine_launch *l);
 
 /*
  * The directory of ralph's own programs. RALPH_LIBEXEC names another one, for builds in a tree: an

@@ -82,6 +82,13 @@ int domain_init(struct domain_base *base, const struct guest_setup *setup, struc
 	return r;
 }
 
+int domain_own_sockets(const struct domain_base *base, struct err *err)
+{
+	int r = landlock_own_sockets(base->abi);
+
+	return r < 0 ? err_sys(err, -r, "cannot close the sandbox to sockets of others") : 0;
+}
+
 /*
  * The rights a descriptor gives already. A write-only-at-the-end descriptor gives none that a
  * path could express: opened again it would write anywhere. Device ioctls work on the descriptor

@@ -18,6 +18,13 @@ struct domain_base {
 int domain_init(struct domain_base *base, const struct guest_setup *setup, struct err *err);
 
 /*
+ * For pid 1, once it has no_new_privs, and so for all commands: a unix socket that something outside
+ * made in a tree which the sandbox shares is not connected to. Sockets of one's own work between
+ * commands. Below ABI 9 the kernel cannot hold that, and this does nothing.
+ */
+int domain_own_sockets(const struct domain_base *base, struct err *err);
+
+/*
  * The ruleset for a command with these descriptors: *ret is one to close, or -1 when the shared
  * one serves. Judges the descriptors too: -EISDIR for a directory, and an error for what could
  * be opened again with more than it gives.

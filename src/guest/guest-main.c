@@ -162,6 +162,8 @@ static int bring_up(struct guest *g, struct wire_msg *msg, enum entry entry, uns
 	if (r == 0)
 		r = confine(err);
 	if (r == 0)
+		r = domain_own_sockets(&g->domain, err);
+	if (r == 0)
 		r = send_up(g, fds, err);
 	return r;
 }

@@ -13,7 +13,10 @@
 /* Whom it is for says what is in it: a connection, or the parts of a launch. */
 #define CONN_ENV "RALPH_PRESTART"
 #define LAUNCH_ENV "RALPH_LAUNCH"
-#define LAUNCH_FIELDS 3 /* guest, complaint, pid */
+#define LAUNCH_FIELDS 4 /* guest, complaint, pid; IN_CGROUP or NO_CGROUP */
+#define LAUNCH_FDS 2
+#define NO_CGROUP SUPERVISOR_FD /* the least number that take_numbers() takes */
+#define IN_CGROUP (SUPERVISOR_FD + 1)
 
 void prestart_supervisor_env(struct strv *env)
 {
@@ -40,7 +43,8 @@ static void push_launch(const struct engine_launch *l, struct strv *env)
 
 	if (l->pid <= 0)
 		return;
-	strv_pushf(env, LAUNCH_ENV "=%d,%d,%d", l->guest, l->complaint, (int)l->pid);
+	strv_pushf(env, LAUNCH_ENV "=%d,%d,%d,%d", l->guest, l->complaint, (int)l->pid,
+		   l->in_cgroup ? IN_CGROUP : NO_CGROUP);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		(void)fd_set_cloexec(fds[i], false);
 }
@@ -85,10 +89,9 @@ static void go_ahead(const struct places *p, int conn)
 	run.flags = RUN_NEW_SESSION;
 	if (run_become(&run) < 0)
 		return;
-	if (launch_likely() && launch_open(&l, guest, &ignored) == 0)
-		(void)launch_run(&l, LAUNCH_PLAIN, &ignored);
+	(void)launch_ahead(&l, guest, &ignored);
 	wait_for_name(program, conn, &l);
-	launch_kill(&l); /* nobody wants it */
+	launch_drop(&l); /* nobody wants it */
 }
 
 void prestart_fork(const struct places *p)
@@ -166,6 +169,7 @@ void prestart_take_launch(struct engine_launch *l)
 	l->guest = (int)v[0];
 	l->complaint = (int)v[1];
 	l->pid = (pid_t)v[2];
-	for (size_t i = 0; i + 1 < LAUNCH_FIELDS; i++)
+	l->in_cgroup = v[3] == IN_CGROUP;
+	for (size_t i = 0; i < LAUNCH_FDS; i++)
 		(void)fd_set_cloexec((int)v[i], true);
 }

@@ -14,6 +14,7 @@
  * repo pin DIR NAME                   import.h, put-back.c
  * repo unpin DIR NAME
  * repo put-back DIR NAME
+ * repo mine DIR                       whether the user has a commit in there
  *
  * NAMED…: programs of the tree that settings name (workspace/guard.h), any number of them.
  * For ralph's own use. apply, import and tips answer on stdout in JSON; an error is a line on
@@ -26,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -33,6 +35,7 @@
 #include "repo/import/import.h"
 
 #define TIPS_MAX 64
+#define MINE_COMMITS_MAX 1000
 #define FILE_DIFF_MAX (256 * KiB) /* a larger file is not compared */
 
 static int open_repo(const char *dir, git_repository **ret, struct err *err)
@@ -277,6 +280,68 @@ static int cmd_put_back(char **argv, json_t *out, struct err *err)
 	return put_back_run(argv[0], argv[1], streq(argv[2], "hold"), out, err);
 }
 
+/* From the user's own files: the repository's setting is its author's. NULL: there is none. */
+static char *own_address(void)
+{
+	git_config *config = NULL;
+	git_buf text = {0};
+	char *address = NULL;
+
+	if (git_config_open_default(&config) == 0 &&
+	    git_config_get_string_buf(&text, config, "user.email") == 0 && text.size > 0)
+		address = xstrndup(text.ptr, text.size);
+	git_buf_dispose(&text);
+	git_config_free(config);
+	return address;
+}
+
+static bool is_by(const git_signature *who, const char *address)
+{
+	return who && who->email && strcasecmp(who->email, address) == 0;
+}
+
+static bool any_by(git_repository *repo, git_revwalk *all, const char *address)
+{
+	bool found = false;
+	git_oid oid;
+
+	for (int i = 0; !found && i < MINE_COMMITS_MAX && git_revwalk_next(&oid, all) == 0; i++) {
+		cleanup_git(commit) git_commit *commit = NULL;
+
+		found = git_commit_lookup(&commit, repo, &oid) == 0 &&
+			(is_by(git_commit_author(commit), address) ||
+			 is_by(git_commit_committer(commit), address));
+	}
+	return found;
+}
+
+static int has_mine(git_repository *repo, bool *ret, struct err *err)
+{
+	cleanup_free char *address = own_address();
+	git_revwalk *all = NULL;
+	int r = git_revwalk_new(&all, repo);
+
+	if (r < 0)
+		return gitlib_err(err, "cannot walk the commits");
+	/* A repository without a commit has none of the user's. */
+	*ret = address && git_revwalk_push_head(all) == 0 && any_by(repo, all, address);
+	git_revwalk_free(all);
+	return 0;
+}
+
+static int cmd_mine(char **argv, json_t *out, struct err *err)
+{
+	git_repository *repo = NULL;
+	bool mine = false;
+	int r = open_repo(argv[0], &repo, err);
+
+	if (r == 0)
+		r = has_mine(repo, &mine, err);
+	(void)json_object_set_new(out, "mine", json_boolean(mine));
+	git_repository_free(repo);
+	return r;
+}
+
 static const struct {
 	const char *name;
 	int n_args;
@@ -301,6 +366,7 @@ static const struct {
 	{"pin", 2, cmd_pin, false, false, false},
 	{"unpin", 2, cmd_unpin, false, false, false},
 	{"put-back", 3, cmd_put_back, false, false, false},
+	{"mine", 1, cmd_mine, false, true, false},
 	/* clang-format on */
 };
 

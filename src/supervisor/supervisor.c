@@ -371,7 +371,7 @@ static int set_up(struct supervisor *s, struct wire_msg *start, const char *text
 	prestart_take_launch(&launch);
 	r = s->spec ? take_start(s, start, err) : planned;
 	if (r < 0) {
-		launch_kill(&launch);
+		launch_drop(&launch);
 		return r;
 	}
 	r = planned;
@@ -387,7 +387,7 @@ static int set_up(struct supervisor *s, struct wire_msg *start, const char *text
 		r = watch_start(s, err);
 	if (r == 0)
 		r = s->runner->start(s, &launch, err);
-	launch_kill(&launch); /* if nobody had a use for it */
+	launch_drop(&launch); /* if nobody had a use for it */
 	/* The guest mounts meanwhile; no command runs there before its client is read. */
 	if (r == 0)
 		r = git_link_fill(s, err);

@@ -39,6 +39,56 @@ load attack
 		"/run/user/$(id -u)/wayland-0" /run/containerd/containerd.sock /run/podman/podman.sock /dev/log /run/systemd/private
 }
 
+# The newest interface of Landlock that this kernel has.
+landlock_abi() {
+	python3 -c 'import ctypes; print(ctypes.CDLL(None).syscall(444, None, 0, 1))'
+}
+
+@test 'a unix socket that another sandbox or the host made in a shared workspace or home: refused from Linux 7.1, and doctor says where it is not' {
+	local name=t-${WS##*-} path abi servers=()
+
+	need python3
+	abi=$(landlock_abi)
+	cat >meet.py <<-'P'
+		import os, socket, sys
+		if sys.argv[1] == "serve":
+		    s = socket.socket(socket.AF_UNIX)
+		    s.bind(sys.argv[2])
+		    s.listen()
+		    open(sys.argv[3], "w").close()
+		    while True:
+		        c = s.accept()[0]
+		        socket.send_fds(c, [b"x"], [os.open("/proc/self/ns/net", os.O_RDONLY)])
+		s = socket.socket(socket.AF_UNIX)
+		s.connect(sys.argv[2])
+		print("met", len(socket.recv_fds(s, 1, 1)[1]))
+	P
+	mkdir -p "$HOME/x"
+	ralph run -d -n "$name-a" -- true
+	for path in "$WS/workspace.sock" "$HOME/home.sock"; do
+		"$RALPH" exec "$name-a" python3 "$WS/meet.py" serve "$path" "$WS/up-${path##*/}" </dev/null >/dev/null 2>&1 3>&- &
+		servers+=($!)
+		wait_until test -e "$WS/up-${path##*/}"
+		# One's own, from another command, always.
+		same "met 1" "$(ralph exec "$name-a" python3 "$WS/meet.py" meet "$path")"
+		if [ "$abi" -ge 9 ]; then
+			must_fail ralph run -n "$name-b" --net none -- python3 "$WS/meet.py" meet "$path" 2>"$T/said"
+			has "$(cat "$T/said")" "Permission denied"
+		else
+			same "met 1" "$(ralph run -n "$name-b" --net none -- python3 "$WS/meet.py" meet "$path")"
+		fi
+	done
+	helper listen "$WS/host.sock"
+	if [ "$abi" -ge 9 ]; then
+		inside unix "$WS/host.sock"
+	else
+		must_fail inside unix "$WS/host.sock"
+		[ "$abi" -lt 1 ] || has "$(ralph doctor | tr -s ' \n' ' ')" "before ABI 9 (Linux 7.1)"
+	fi
+	ralph stop "$name-a"
+	wait "${servers[@]}" || :
+}
+
 @test 'the socket that ralph is commanded by is not in the sandbox' {
 	ralph run -d -n "ctl-${WS##*-}" -- true
 	ralph exec "ctl-${WS##*-}" "$PROBE" absent "$T/run" "/tmp/ralph-$(id -u)" "$XDG_STATE_HOME"

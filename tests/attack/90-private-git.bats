@@ -1,10 +1,11 @@
-# runs: root user
+# runs: root user user:gvisor
 # seconds: 60
 # The sandbox has a git directory of its own. Each test works in it with real git, and is judged by the bytes of the
 # user's: nothing in there changes, whatever the agent does.
 # What is in single quotes is for the shell inside; every test has an environment of its own.
 # shellcheck disable=SC2016,SC2030,SC2031
 load ../cli/helpers
+load ../engines/engine
 
 # print [DIR…]: every file of these directories with its content, and every link.
 print() {

@@ -1,12 +1,13 @@
-# runs: root user
+# runs: root user user:gvisor
 # seconds: 40
 # What an agent's references and submodules may become in the user's repository.
 # What is in single quotes is for the shell inside; every test has an environment of its own.
 # shellcheck disable=SC2016,SC2030,SC2031
 load ../cli/helpers
+load ../engines/engine
 
 setup() {
-	ralph_setup || return
+	engine_setup || return
 	git branch -q -M main
 }
 

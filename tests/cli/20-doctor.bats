@@ -52,3 +52,13 @@ doctor_in() {
 	has "$stderr" "seccomp profile"
 	lacks "$stderr" "Broken pipe"
 }
+
+@test "what every start needs is static, and no other program is needed: no library of the system, no bubblewrap" {
+	local program
+
+	for program in bin/ralph libexec/ralph/{cli,supervisor,guest,probe,outpost,vm}; do
+		[ -x "${RALPH%/bin/ralph}/$program" ]
+		! ldd "${RALPH%/bin/ralph}/$program" 2>/dev/null | grep '=>' || fail "$program"
+	done
+	same inside "$(env PATH=/nonexistent "$RALPH" run --rm -- /usr/bin/echo inside)"
+}

@@ -115,6 +115,35 @@ limit() {
 	printf 'limits:\n  %s\n' "$1" >"$XDG_CONFIG_HOME/ralph/config.yaml"
 }
 
+# What no process owns: a file in memory, filled by writing, and a mapping that is shared.
+# shellcheck disable=SC2034 # for a shell inside
+shared='import mmap, os
+fd, block = os.memfd_create("x"), b"x" * 1048576
+for i in range(96):
+    os.write(fd, block)
+m = mmap.mmap(-1, 96 << 20)
+for at in range(0, 96 << 20, 4096):
+    m[at] = 1
+print("96 + 96 MiB")'
+
+@test "shared memory counts where cgroups bound the sum; where they do not the audit says so" {
+	need python3
+	run ralph run -n "$S" --memory 128M -- python3 -c "$shared"
+	if by_cgroup; then
+		[ "$status" -ne 0 ] || fail "192 MiB in a sandbox of 128: $output"
+		lacks "$(ralph audit --memory 128M "$WS")" "not held"
+	else
+		same 0 "$status"
+		has "$(ralph audit --memory 128M "$WS" | tr -s ' \n' ' ')" "not held without a cgroup: the sum of memory (each process has the limit, for its private data), shared memory, memory files"
+	fi
+}
+
+@test "files in memory of /dev/shm end at their limit" {
+	export RALPH_LIMITS_TMP=64M
+	must_fail ralph run -n "$S" -- dd if=/dev/zero of=/dev/shm/x bs=1M count=80 2>"$T/said"
+	has "$(cat "$T/said")" "No space left"
+}
+
 @test "a full /tmp is an error inside and not the host's memory" {
 	limit 'tmp: 16M'
 	run --separate-stderr ralph run -n "$S" -- sh -c 'head -c 32M /dev/zero >/tmp/x'
@@ -124,6 +153,25 @@ limit() {
 	same 1 "$status"
 	has "$stderr" "No space left"
 	must_fail ralph run -n "$S" -- sh -c 'head -c 65M /dev/zero >/run/user/$(id -u)/x'
+}
+
+# only_v2 COMMAND…: where the mounts show the second version of cgroups alone, as on most distributions.
+only_v2() {
+	# shellcheck disable=SC2016 # for that shell
+	unshare -m sh -c 'mount --make-rprivate / && umount -R -l /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec "$@"' sh "$@"
+}
+
+no_leaf() {
+	[ -z "$(find /sys/fs/cgroup -type d -name 'ralph-ahead-*')" ]
+}
+
+@test "with the second version of cgroups alone a sandbox starts, and no cgroup of it stays" {
+	only_root
+	need unshare
+	only_v2 true || not_here "cgroups cannot be mounted"
+	same inside "$(only_v2 "$RALPH" run --rm -- echo inside)"
+	must_exit 2 only_v2 "$RALPH" run --nonsense
+	wait_until no_leaf
 }
 
 @test "open files have a limit that cannot be raised" {

@@ -73,6 +73,47 @@ three" "$(cat "$T/log")"
 	rm -r shared new
 }
 
+# bats test_tags=user:vm:emulated
+@test "a unix socket in the workspace or the home leads to no other sandbox and to no program of the host" {
+	local path servers=()
+
+	cat >meet.py <<-'P'
+		import os, socket, sys
+		s = socket.socket(socket.AF_UNIX)
+		if sys.argv[1] == "serve":
+		    s.bind(sys.argv[2])
+		    s.listen()
+		    open(sys.argv[3], "w").close()
+		    while True:
+		        s.accept()[0].sendall(b"x")
+		s.connect(sys.argv[2])
+		print("met", s.recv(1))
+	P
+	ralph run -d -n "$S"
+	for path in "$WS/workspace.sock" "$HOME/home.sock"; do
+		if [ "$ENGINE" = vm:emulated ]; then # 9p makes none
+			must_fail ralph exec "$S" python3 "$WS/meet.py" serve "$path" "$T/up" 2>"$T/said"
+			has "$(cat "$T/said")" "No such device"
+			continue
+		fi
+		"$RALPH" exec "$S" python3 "$WS/meet.py" serve "$path" "$WS/up-${path##*/}" </dev/null >/dev/null 2>&1 3>&- &
+		servers+=($!)
+		wait_until -t 60 test -e "$WS/up-${path##*/}"
+		same "met b'x'" "$(ralph exec "$S" python3 "$WS/meet.py" meet "$path")"
+		must_fail ralph run -n "$S-b" -- python3 "$WS/meet.py" meet "$path" 2>/dev/null
+		must_fail python3 "$WS/meet.py" meet "$path" 2>/dev/null
+	done
+	python3 "$WS/meet.py" serve "$WS/host.sock" "$WS/up-host" 3>&- &
+	servers+=($!)
+	wait_until test -e "$WS/up-host"
+	must_fail ralph exec "$S" python3 "$WS/meet.py" meet "$WS/host.sock" 2>/dev/null
+	same "met b'x'" "$(python3 "$WS/meet.py" meet "$WS/host.sock")"
+	kill $!
+	ralph stop "$S"
+	wait "${servers[@]}" || :
+	rm -f -- *.sock meet.py up-*
+}
+
 @test "own kernel: git compares what both kernels see alike" {
 	same minimal "$(ralph run -- git config core.checkStat)"
 }

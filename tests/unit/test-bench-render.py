@@ -73,6 +73,17 @@ class Render(unittest.TestCase):
         lines = [line for line in page().splitlines() if line.startswith("| ") and ("holds" in line)]
         self.assertEqual(len(lines), sum(b.op is not None for b in render.BARS.values()))
 
+    def test_engines_have_a_table_of_their_own_that_says_which_is_emulated(self):
+        text = page()
+        before, after = text.split("## Engines with a kernel of their own")
+        first = next(line for line in after.splitlines() if line.startswith("| a sandbox made"))
+        self.assertEqual(first.count("3 × (2–4)"), 2)
+        self.assertIn("machine, emulated", after)
+        self.assertNotIn(" | native | ", before)
+        only = next(line for line in after.splitlines() if line.startswith("| `npm install`"))
+        self.assertTrue(only.endswith("|  |  |"))
+        self.assertNotIn("## Engines", page(rows=[row("run.bwrap")]))
+
     def test_a_quick_run_says_that_it_was_one(self):
         self.assertIn("a quick one", page(quick=True))
         self.assertNotIn("a quick one", page())

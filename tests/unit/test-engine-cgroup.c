@@ -1,11 +1,13 @@
 #include "tests.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -361,6 +363,119 @@ static void an_empty_one_of_the_same_name_is_taken_over(void **state)
 	cgroup_support_done(&s);
 }
 
+/* A place of the second version, without controllers, which may lie beside those of the first. */
+static bool unified(struct cgroup_support *ret)
+{
+	static const char *const dirs[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"};
+	struct statfs fs;
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		if (statfs(dirs[i], &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC ||
+		    faccessat(AT_FDCWD, dirs[i], W_OK, 0) < 0)
+			continue;
+		*ret = (struct cgroup_support){.method = CGROUP_V2, .n_places = 1};
+		ret->place[0] = (struct cgroup_place){.dir = xstrdup(dirs[i]), .v2 = true};
+		return true;
+	}
+	return false;
+}
+
+static bool is_there(const struct cgroup_support *s, const char *name)
+{
+	cleanup_free char *path = path_join(s->place[0].dir, name);
+
+	return faccessat(AT_FDCWD, path, F_OK, 0) == 0;
+}
+
+/* It is inside when this returns. */
+static pid_t sleeper(const struct cgroup *c)
+{
+	int ready[2];
+	pid_t pid;
+	char x;
+
+	assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0) {
+		if (c && write(c->at[0].enter, "0", 1) != 1)
+			_exit(1);
+		(void)!write(ready[1], "x", 1);
+		for (;;)
+			(void)pause();
+	}
+	(void)close(ready[1]);
+	assert_int_equal(read(ready[0], &x, 1), 1);
+	(void)close(ready[0]);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void one_made_ahead_is_taken_by_its_supervisor_and_swept_when_that_has_ended(void **state)
+{
+	struct cgroup_support s = {0};
+	struct cgroup own = {0}, others = {0}, taken = {0};
+	const struct cgroup_limits none = {0};
+	cleanup_free char *own_name = cgroup_ahead_name(getpid()), *other_name = NULL;
+	pid_t supervisor, inside;
+	struct err e = {0};
+
+	if (!unified(&s))
+		skip();
+	supervisor = sleeper(NULL);
+	other_name = cgroup_ahead_name(supervisor);
+	assert_int_equal(cgroup_create(&s, own_name, &none, &own, &e), 0);
+	assert_int_equal(cgroup_create(&s, other_name, &none, &others, &e), 0);
+	assert_int_equal(cgroup_take(&s, own_name, &none, &taken, &e), 0);
+	assert_true(cgroup_clone_fd(&taken) >= 0);
+	cgroup_ahead_sweep(&s);
+	assert_true(is_there(&s, own_name) && is_there(&s, other_name));
+
+	/* Its supervisor has ended: it stays as long as somebody lives in it. */
+	inside = sleeper(&others);
+	end(supervisor);
+	cgroup_ahead_sweep(&s);
+	assert_true(is_there(&s, other_name));
+	end(inside);
+	cgroup_ahead_sweep(&s);
+	assert_true(is_there(&s, own_name));
+	assert_false(is_there(&s, other_name));
+	assert_int_equal(cgroup_remove(&taken, 2000, &e), 0);
+	assert_int_equal(cgroup_take(&s, own_name, &none, &taken, &e), -ENOENT);
+	cgroup_done(&taken);
+	cgroup_done(&own);
+	cgroup_done(&others);
+	cgroup_support_done(&s);
+}
+
+static void nothing_is_made_ahead_where_no_cgroup_can_be_had_or_a_manager_makes_it(void **state)
+{
+	char mounts[512], dir[128];
+	struct cgroup_source src = {.proc_cgroup = (char *)(uintptr_t) "0::/\n",
+				    .mountinfo = mounts,
+				    .manager = no_manager};
+	struct cgroup c = {0};
+	struct err e = {0};
+
+	(void)snprintf(mounts, sizeof(mounts), "30 20 0:27 / %s rw - cgroup2 cgroup2 rw\n", tree);
+	level(".", "cpu memory pids\n", "", "1\n");
+	assert_int_equal(cgroup_ahead(&src, getpid(), &c, &e), 0);
+	assert_int_equal(c.n, 0);
+	assert_int_equal(cgroup_clone_fd(&c), -1);
+	put("user.slice", "x", "");
+	(void)snprintf(dir, sizeof(dir), "user.slice/user-%u.slice", geteuid());
+	put(dir, "x", "");
+	(void)snprintf(dir, sizeof(dir), "user.slice/user-%u.slice/user@%u.service", geteuid(),
+		       geteuid());
+	put(dir, "cgroup.controllers", "memory pids\n");
+	src.manager = a_manager;
+	assert_int_equal(cgroup_ahead(&src, getpid(), &c, &e), -ENOTSUP);
+}
+
 static void scope_arguments_hold_the_limits_and_end_with_dashes(void **state)
 {
 	struct cgroup_limits l = {.memory = 4096, .pids = 7, .cpu = 150};
@@ -386,6 +501,9 @@ int main(void)
 		WITH_TREE(create_enables_what_is_missing_and_leaves_nothing_when_it_fails),
 		WITH_TREE(the_enclosing_memory_limit_is_the_smallest_above),
 		WITH_TREE(a_mount_of_a_subtree_is_read_from_its_root),
+		WITH_TREE(nothing_is_made_ahead_where_no_cgroup_can_be_had_or_a_manager_makes_it),
+		cmocka_unit_test(
+			one_made_ahead_is_taken_by_its_supervisor_and_swept_when_that_has_ended),
 		cmocka_unit_test(settings_of_v2_and_v1_hold_the_same_limits),
 		cmocka_unit_test(a_name_that_leaves_the_place_is_refused),
 		cmocka_unit_test(scope_arguments_hold_the_limits_and_end_with_dashes),

@@ -5,6 +5,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/text/term.h"
+#include "cli/stranger.h"
 #include "cli/terminal/ask.h"
 #include "live/inbox.h"
 #include "record/store.h"
@@ -101,8 +102,11 @@ int audit_before_start(struct cli *cli, const struct settings *s, const struct s
 			      "a command with a terminal has to be confirmed, and there is no "
 			      "terminal to ask on: see 'ralph audit', then add --yes; or run it "
 			      "without a terminal, with -T");
-	else
+	else {
+		if (!cli->yes)
+			stranger_hint(s, spec);
 		r = confirm(&st, how == AUDIT_FULL, ret_consent);
+	}
 	strv_done(&st.changes);
 	return r;
 }

@@ -8,6 +8,7 @@
 #include "base/text/quote-word.h"
 #include "base/text/term.h"
 #include "compose/no-sandbox.h"
+#include "compose/resource-limits.h"
 #include "record/host-mounts.h"
 #include "compose/no-guest.h"
 #include "engine/engine.h"
@@ -128,7 +129,8 @@ static void print_budget(const struct spec_budget *b, FILE *out)
 static void print_limits(const struct sandbox_spec *s, FILE *out, bool color)
 {
 	const struct spec_limits *l = &s->limits;
-	cleanup_free char *memory = size_text(l->memory), *tmp = size_text(l->tmp);
+	cleanup_free char *memory = size_text(l->memory), *tmp = size_text(l->tmp),
+			  *open = limits_unbounded(l);
 	cleanup_free char *cpu =
 		l->cpu ? xasprintf("%llu%% of one core", (unsigned long long)l->cpu)
 		       : xstrdup("all cores");
@@ -150,6 +152,8 @@ static void print_limits(const struct sandbox_spec *s, FILE *out, bool color)
 		      "  held by: %s\n",
 		      memory, (unsigned long long)l->pids, cpu, time, tmp,
 		      (unsigned long long)l->open_files, l->method ? l->method : "nothing");
+	if (open)
+		(void)fprintf(out, "  not held without a cgroup: %s\n", open);
 	print_budget(&s->budget, out);
 }
 

@@ -28,9 +28,16 @@ static void see_kernel(struct doctor_rows *d, bool *usable)
 {
 	int abi = landlock_abi();
 
-	if (abi > 0)
-		doctor_rows_add(d, "Landlock", DOCTOR_OK, "a second wall around files", NULL,
+	if (abi >= LANDLOCK_ABI_OWN_SOCKETS)
+		doctor_rows_add(d, "Landlock", DOCTOR_OK,
+				"a second wall around files, and one around unix sockets", NULL,
 				"ABI %d", abi);
+	else if (abi > 0)
+		doctor_rows_add(
+			d, "Landlock", DOCTOR_OK, "a second wall around files", NULL,
+			"ABI %d; sandboxes that share a tree can connect to each other's unix "
+			"sockets in it before ABI %d (Linux 7.1)",
+			abi, LANDLOCK_ABI_OWN_SOCKETS);
 	else
 		doctor_rows_add(d, "Landlock", DOCTOR_LIMITED,
 				"done without: files handed in go through a pipe",

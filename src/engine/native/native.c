@@ -10,9 +10,10 @@
  * docs/internals/sockets.md). So it starts with six capabilities in a user namespace, and gives up
  * both before any command.
  *
- * So the launch is the same for every sandbox, and can happen before there is a spec (launch.h),
- * unless the guest has to be born in a cgroup of that sandbox. In the first version of cgroups
- * the guest enters by itself.
+ * So the launch is the same for every sandbox, and can happen before there is a spec (launch.h). In
+ * the first version of cgroups the guest enters by itself. In the second it has to be born inside, since
+ * moving a process costs a grace period of the kernel's: so the cgroup is made ahead too, and gets its
+ * limits with the spec, before anything runs. A scope of the service manager's is not made ahead.
  *
  * The guest is our child and dies with us. stop() kills it, and its death as pid 1 takes everything
  * inside with it: the kernel lets it go when all the others are gone, so waiting for it is waiting
@@ -50,14 +51,41 @@ static int watch(struct native *n, struct engine_launch *l, struct err *err)
 	return 0;
 }
 
-/* In a cgroup of the second version, and in a scope, the guest has to be born. */
+static void set_limits(struct native *n)
+{
+	const struct spec_limits *l = &n->spec->limits;
+
+	if (n->cgroup_name)
+		return;
+	n->limits = (struct cgroup_limits){.memory = l->memory, .pids = l->pids, .cpu = l->cpu};
+	n->cgroup_name = plan_own_name(n->spec);
+	cgroup_support_from_spec(l, &n->support);
+}
+
+/* The one that the guest was born in, in this process's name, where the spec has its place. */
+static int take_cgroup(struct native *n, struct err *err)
+{
+	cleanup_free char *name = cgroup_ahead_name(getpid());
+
+	set_limits(n);
+	return cgroup_take(&n->support, name, &n->limits, &n->cgroup, err);
+}
+
+/* In a cgroup of the second version, and in a scope, the guest has to be born. What is not taken ends,
+ * and start() makes another, which can say what is wrong. */
 void native_adopt(struct engine *e, struct engine_launch *l)
 {
-	enum spec_cgroup_kind kind = native_of(e)->spec->limits.cgroup;
-	struct err ignored; /* start() tries again, and says why */
+	struct native *n = native_of(e);
+	enum spec_cgroup_kind kind = n->spec->limits.cgroup;
+	struct err ignored;
 
-	if (l->pid > 0 && (kind == SPEC_CGROUP_NONE || kind == SPEC_CGROUP_V1))
-		(void)watch(native_of(e), l, &ignored);
+	if (l->pid <= 0)
+		return;
+	if (l->in_cgroup ? kind != SPEC_CGROUP_V2 || take_cgroup(n, &ignored) < 0
+			 : kind != SPEC_CGROUP_NONE && kind != SPEC_CGROUP_V1)
+		return;
+	if (watch(n, l, &ignored) < 0 && l->in_cgroup)
+		cgroup_done(&n->cgroup);
 }
 
 /* Behind systemd-run where the limits come from a scope. */
@@ -100,11 +128,9 @@ static int send_root(const struct native *n, struct err *err)
 
 static int make_cgroup(struct native *n, struct err *err)
 {
-	const struct spec_limits *l = &n->spec->limits;
-
-	n->limits = (struct cgroup_limits){.memory = l->memory, .pids = l->pids, .cpu = l->cpu};
-	n->cgroup_name = plan_own_name(n->spec);
-	cgroup_support_from_spec(l, &n->support);
+	set_limits(n);
+	if (n->cgroup.n > 0)
+		return 0;
 	if (n->support.method == CGROUP_NONE || n->support.method == CGROUP_SCOPE)
 		return 0;
 	return cgroup_create(&n->support, n->cgroup_name, &n->limits, &n->cgroup, err);
@@ -239,6 +265,7 @@ void native_clean(const struct sandbox_spec *spec)
 
 	cgroup_support_from_spec(&spec->limits, &support);
 	(void)cgroup_stale_remove(&support, name, STOP_MS, &ignored);
+	cgroup_ahead_sweep(&support);
 }
 
 const struct engine_ops engine_native = {
