@@ -164,6 +164,34 @@ has_waited() {
 	ralph ask ls --json | python3 -c 'import json, sys, time; sys.exit(not time.time() - json.load(sys.stdin)[0]["at"] >= int(sys.argv[1]))' "$1"
 }
 
+@test 'the time that an agent waits for a person counts neither for loop.max_duration nor for a time limit of a command' {
+	local id limited code
+
+	loop_workspace 1
+	agent_says '"$RALPH_ASK" decide "SQLite or Postgres?" >told; cat >/dev/null; git add told; git commit -qm told'
+	"$RALPH" build --max-duration 8s -- ./asker.sh >"$T/out" 2>"$T/err" 3>&- &
+	LOOP=$!
+	wait_until -t 60 open_ask >/dev/null
+	wait_until -t 60 has_waited 16
+	ralph ask allow "$(open_ask)" SQLite
+	ends 0
+	same SQLite "$(cat told)"
+	# The record has what was worked, for a later start and for the summary.
+	[ "$(python3 -c 'import json; print(json.load(open(".ralph/state/loop.json"))["active_ms"])')" -lt 8000 ]
+
+	begin_box
+	id=$(asks decide '' 'which one?' 2>/dev/null | get 'j["id"]')
+	"$RALPH" exec --timeout 4s "$S" sh -c "curl -sS -m 60 --noproxy '*' 'http://127.0.0.1:3128/_ralph/asks/$id?wait=30'; sleep 300" >"$T/said" 2>"$T/err" 3>&- &
+	limited=$!
+	wait_until -t 60 has_waited 8
+	ralph ask allow "$id" both
+	# It stood still, and goes on with the answer.
+	code=0
+	wait "$limited" || code=$?
+	same 143 "$code"
+	same both "$(get 'j["answer"]' <"$T/said")"
+}
+
 @test 'an answer that comes when nobody waits is in the next prompt, and the command says 4 until then' {
 	loop_workspace 1
 	agent_says 'cat >prompt' 'if [ ! -e asked ]; then' '"$RALPH_ASK" --wait 0 host docs.example.test "the reference"; echo $? >asked; touch waiting' \
