@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # runs: root user
-# seconds: 60
+# seconds: 80
 # What agents ask a person for: put in from inside, answered by commands of the host.
 # shellcheck disable=SC2016,SC2034,SC2154 # text for shells inside; LOOP is for ends(); bats sets stderr
 load helpers
@@ -206,6 +206,50 @@ has_waited() {
 	has "$(cat second)" 'You asked (host): docs.example.test:443: the reference'
 	has "$(cat second)" 'The user has denied it: the mirror has it'
 	has "$(cat second)" '/run/ralph/ralph-ask host'
+}
+
+# box_of_loop: the sandbox that asks.
+box_of_loop() {
+	ralph ask ls --json --all | get 'j[0]["sandbox"]'
+}
+
+refused_again() {
+	has "$(refused_body docs.example.test)" '"ask":'
+}
+
+@test 'what a person allows a loop ends with it, also when it is killed; resume takes it up again until the work is done' {
+	local S pid
+
+	loop_workspace 1
+	agent_says '"$RALPH_ASK" host docs.example.test:80 docs >told 2>&1; echo "code $?" >>told; touch waiting; while [ ! -e go-on ]; do sleep 0.1; done' \
+		'cat >/dev/null; git add told; git commit -qm told'
+	"$RALPH" build -- ./asker.sh >"$T/out" 2>"$T/err" 3>&- &
+	LOOP=$!
+	wait_until -t 60 open_ask >/dev/null
+	S=$(box_of_loop)
+	ralph ask allow --loop "$(open_ask)" 'read only'
+	wait_until -t 30 test -e waiting
+	same 'read only
+code 0' "$(cat told)"
+	# A command of the user's keeps the sandbox when the loop is gone.
+	"$RALPH" exec "$S" sh -c 'touch here; sleep 300' >/dev/null 2>&1 3>&- &
+	pid=$!
+	wait_until test -e here
+	lacks "$(refused_body docs.example.test)" '"ask":'
+	has "$(ralph net ls --sandbox "$S")" 'docs.example.test'
+
+	kill -9 "$LOOP"
+	wait_until -t 30 refused_again
+	lacks "$(ralph net ls --sandbox "$S")" 'docs.example.test'
+	kill -9 "$pid"
+	rm waiting told here
+	"$RALPH" resume >"$T/out" 2>"$T/err" 3>&- &
+	LOOP=$!
+	wait_until -t 60 test -e waiting
+	has "$(cat told)" 'a rule allows it already'
+	touch go-on
+	ends 0
+	same '' "$(ls "$XDG_STATE_HOME/ralph/loop-rules")"
 }
 
 @test 'ralph-ask serves the same as tools of MCP' {
