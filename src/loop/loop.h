@@ -259,6 +259,6 @@ void ending_progress(const struct loop *l);
 void loop_asks_put(struct loop *l, struct buf *b); /* into the prompt */
 /* For struct iteration, with the loop: its agent waits for a person right now. */
 bool loop_asks_wait(void *loop, const struct iteration *it);
-void loop_asks_tell(struct loop *l);		   /* the person hears of new ones */
+void loop_asks_tell(struct loop *l); /* the person hears of new ones */
 
 int ending_idle(struct loop *l, int code, const char *reason);

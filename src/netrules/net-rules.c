@@ -69,12 +69,13 @@ int net_rules_add_files(struct sandbox_spec *s, const struct places *p, char *co
 	int r = add_file(s, environ, rules_user_file(p), NET_RULES_FILES "user", err);
 
 	if (r == 0)
-		r = add_file(s, environ, rules_project_file(p, s->instance), NET_RULES_FILES "project",
-			     err);
+		r = add_file(s, environ, rules_project_file(p, s->instance),
+			     NET_RULES_FILES "project", err);
 	if (r == 0 && s->loop && loop_rules_count(p, s->loop))
 		r = add_file(s, environ, rules_loop_file(p, s->loop), NET_RULES_FILES "loop", err);
 	if (r == 0)
-		r = add_file(s, environ, rules_sandbox_file(p, s->name), NET_RULES_FILES "sandbox", err);
+		r = add_file(s, environ, rules_sandbox_file(p, s->name), NET_RULES_FILES "sandbox",
+			     err);
 	return r;
 }
 
@@ -91,7 +92,8 @@ static void copy_rules(struct net_policy *to, const struct net_policy *from, boo
 {
 	for (size_t i = 0; i < from->n_rules; i++) {
 		const char *source = from->rules[i].source;
-		bool of_file = source && strncmp(source, NET_RULES_FILES, strlen(NET_RULES_FILES)) == 0;
+		bool of_file =
+			source && strncmp(source, NET_RULES_FILES, strlen(NET_RULES_FILES)) == 0;
 
 		if (of_file == of_files)
 			net_rule_copy(net_policy_push(to), &from->rules[i]);
@@ -120,7 +122,8 @@ int net_rules_refresh(struct sandbox_spec *s, const struct places *p, char *cons
 	copy_rules(&fresh->net, &s->net, false);
 	r = net_rules_add_files(fresh, p, environ, err);
 	if (r == 0)
-		r = add_file(fresh, environ, rules_once_file(p, s->name), NET_RULES_FILES "once", err);
+		r = add_file(fresh, environ, rules_once_file(p, s->name), NET_RULES_FILES "once",
+			     err);
 	if (r == 0)
 		swap_net(s, fresh);
 	return r;
