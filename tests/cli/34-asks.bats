@@ -2,7 +2,7 @@
 # runs: root user
 # seconds: 80
 # What agents ask a person for: put in from inside, answered by commands of the host.
-# shellcheck disable=SC2016,SC2034,SC2154 # text for shells inside; LOOP is for ends(); bats sets stderr
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154 # text for shells inside; LOOP is for ends(); bats sets stderr
 load helpers
 load sandbox
 load loop
