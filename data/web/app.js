@@ -409,12 +409,13 @@ const chart = days => {
 }
 const sums = (name, rows) => table([name, '#spent', '#tokens', '#requests'], Object.entries(rows).sort((a, b) => b[1].micro_usd - a[1].micro_usd)
   .map(([k, v]) => el('tr', null, cell('', agent(k)), num('spent', usd(v.micro_usd)), num('tokens', count(v.tokens)), num('requests', count(v.requests)))), 'Nothing yet.')
+const last_spent = days => Object.keys(days).length ? [el('div.card', null, chart(days))] : []
 const usage = {
   path: () => '/api/usage', also: 'overview',
   draw (d) {
     const all = Object.values(d.days).reduce((n, v) => n + v.micro_usd, 0), today = d.days[new Date().toISOString().slice(0, 10)]?.micro_usd ?? 0
     document.title = 'Usage – ralph'
-    show(el('h1', null, 'Usage'), el('p.big.num', null, `${usd(today)} today, ${usd(all)} in all`), el('div.card', null, chart(d.days)),
+    show(el('h1', null, 'Usage'), el('p.big.num', null, `${usd(today)} today, ${usd(all)} in all`), ...last_spent(d.days),
       el('h2', null, 'By model'), sums('model', d.models), el('h2', null, 'By sandbox'), sums('sandbox', d.sandboxes))
   },
 }

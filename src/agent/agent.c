@@ -88,6 +88,16 @@ static size_t marker(const char *s, const struct agent_values *v, const char **r
 	return sizeof(option) - 1 + (size_t)(end - s) + 1;
 }
 
+char *agent_seed_text(const struct agent *a, const struct agent_seed *seed, bool asks)
+{
+	const char *at = strstr(seed->content, AGENT_ASKS);
+
+	if (!at)
+		return xstrdup(seed->content);
+	return xasprintf("%.*s%s%s", (int)(at - seed->content), seed->content,
+			 asks && a->mcp_seed ? a->mcp_seed : "", at + strlen(AGENT_ASKS));
+}
+
 char *agent_expand(const char *text, const struct agent_values *v, bool quoted)
 {
 	cleanup_buf struct buf b;

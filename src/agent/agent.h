@@ -82,6 +82,8 @@ struct agent_stream {
 	bool (*notice)(struct jtext line, struct buf *ret);
 };
 
+#define AGENT_ASKS "{asks}" /* in the content of a seed */
+
 struct agent {
 	const char *name;		/* "claude" */
 	const char *title;		/* "Claude Code" */
@@ -89,7 +91,11 @@ struct agent {
 	const char *install;		/* command to type when the program is not found */
 	const char *const *interactive; /* arguments; the user's follow */
 	const char *const *headless; /* arguments of an unattended run; the prompt comes on stdin */
-	const char *mcp; /* argument of an unattended run that adds ralph-ask's tools; NULL: none */
+	/* How it gets ralph-ask's tools, beside the user's own servers: by an argument of an unattended
+	 * run, by a variable, or by words that take the place of AGENT_ASKS in its seeds. */
+	const char *mcp;
+	struct agent_env mcp_env;
+	const char *mcp_seed;
 	const char *const *services;	/* of cred/: "anthropic" … */
 	const struct agent_env *env;	/* ends with a NULL name */
 	const struct agent_seed *seeds; /* ends with a NULL path */
@@ -122,6 +128,9 @@ const struct agent *agent_find(const char *name); /* NULL: no such agent */
 const struct agent *agent_default(void);
 /* "claude, codex, …", for messages. */
 char *agent_names(void);
+
+/* The content of a seed, its markers not replaced yet; asks: with ralph-ask's tools. */
+char *agent_seed_text(const struct agent *a, const struct agent_seed *seed, bool asks);
 
 /* Values for the markers of a text; NULL: this marker has none. */
 struct agent_values {

@@ -146,6 +146,8 @@ const struct agent agent_codex = {
 	.interactive = LIST("--dangerously-bypass-approvals-and-sandbox"),
 	.headless = LIST("exec", "--json", "--skip-git-repo-check",
 			 "--dangerously-bypass-approvals-and-sandbox", "-"),
+	/* An answer may take as long as an ask waits. */
+	.mcp = "-cmcp_servers.ralph={command=\"/run/ralph/ralph-ask\",args=[\"mcp\"],tool_timeout_sec=330}",
 	.services = LIST("openai"),
 	.env = codex_env, .seeds = codex_seeds, .identity = codex_identity,
 	.state = LIST(".codex"), .conversations = ".codex/sessions",

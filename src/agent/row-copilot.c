@@ -72,6 +72,8 @@ const struct agent agent_copilot = {
 	.install = "npm install -g @github/copilot",
 	.interactive = LIST("--allow-all-tools"),
 	.headless = LIST("--allow-all-tools", "--output-format", "json"),
+	.mcp = "--additional-mcp-config={\"mcpServers\":{\"ralph\":{\"type\":\"local\","
+	       "\"command\":\"/run/ralph/ralph-ask\",\"args\":[\"mcp\"],\"tools\":[\"*\"],\"timeout\":330000}}}",
 	.services = LIST("anthropic"),
 	.env = copilot_env, .seeds = NO_SEEDS, .identity = NO_IDENTITY,
 	.state = LIST(".copilot"), .conversations = ".copilot/session-state",

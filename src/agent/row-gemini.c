@@ -2,8 +2,8 @@
 
 /* clang-format off */
 
-#define GEMINI_SETTINGS(auth)                                                                      \
-	"{\"security\":{" auth "\"folderTrust\":{\"enabled\":false}},"                             \
+#define GEMINI_SETTINGS(asks, auth)                                                                \
+	"{" asks "\"security\":{" auth "\"folderTrust\":{\"enabled\":false}},"                             \
 	"\"privacy\":{\"usageStatisticsEnabled\":false},"                                          \
 	"\"telemetry\":{\"enabled\":false},"                                                       \
 	"\"general\":{\"enableAutoUpdate\":false,\"enableAutoUpdateNotification\":false},"         \
@@ -24,10 +24,10 @@ static const struct agent_env gemini_env[] = {
 
 static const struct agent_seed gemini_seeds[] = {
 	{"gemini-key", ".gemini/settings.json",
-	 GEMINI_SETTINGS("\"auth\":{\"selectedType\":\"gemini-api-key\"},"), true},
+	 GEMINI_SETTINGS(AGENT_ASKS, "\"auth\":{\"selectedType\":\"gemini-api-key\"},"), true},
 	{"gemini-oauth", ".gemini/settings.json",
-	 GEMINI_SETTINGS("\"auth\":{\"selectedType\":\"oauth-personal\"},"), true},
-	{NULL, ".gemini/settings.json", GEMINI_SETTINGS(""), false},
+	 GEMINI_SETTINGS(AGENT_ASKS, "\"auth\":{\"selectedType\":\"oauth-personal\"},"), true},
+	{NULL, ".gemini/settings.json", GEMINI_SETTINGS("", ""), false},
 	{0},
 };
 
@@ -102,6 +102,9 @@ const struct agent agent_gemini = {
 	.install = "npm install -g @google/gemini-cli",
 	.interactive = LIST("--yolo"),
 	.headless = LIST("--yolo", "--output-format", "stream-json"),
+	/* Its file below /etc has to be root's, who is nobody in a sandbox. */
+	.mcp_seed = "\"mcpServers\":{\"ralph\":{\"command\":\"/run/ralph/ralph-ask\",\"args\":[\"mcp\"],"
+		    "\"timeout\":330000,\"trust\":true}},",
 	.services = LIST("gemini"),
 	.env = gemini_env, .seeds = gemini_seeds, .identity = gemini_identity,
 	.state = LIST(".gemini"), .conversations = ".gemini/tmp",

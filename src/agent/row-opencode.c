@@ -79,6 +79,10 @@ const struct agent agent_opencode = {
 	.install = "npm install -g opencode-ai",
 	.interactive = NONE,
 	.headless = LIST("run", "--format", "json"),
+	/* It joins this to the files of the user and of the project. */
+	.mcp_env = {NULL, "OPENCODE_CONFIG_CONTENT",
+		    "{\"mcp\":{\"ralph\":{\"type\":\"local\",\"command\":[\"/run/ralph/ralph-ask\",\"mcp\"],"
+		    "\"enabled\":true}},\"experimental\":{\"mcp_timeout\":330000}}"},
 	.services = LIST("anthropic"),
 	.env = opencode_env, .seeds = opencode_seeds, .identity = NO_IDENTITY,
 	.state = LIST(".local/share/opencode"), .conversations = ".local/share/opencode/opencode.db",

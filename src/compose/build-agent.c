@@ -114,13 +114,14 @@ static void add_seed(struct sandbox_spec *s, const struct agent *a, const struct
 	const struct spec_credential *c = seed->provider ? phantom_of(s, seed->provider) : NULL;
 	cleanup_free char *target = path_join(s->home, seed->path);
 	cleanup_(values_done) struct row_values v = {0};
+	cleanup_free char *text = agent_seed_text(a, seed, spec_env_find(s, ASK_ENV));
 	cleanup_free char *content = NULL;
 	struct spec_mount *m;
 
 	if ((seed->provider && !c) || has_target(s, target))
 		return;
 	values_of(s, c, &v);
-	content = agent_expand(seed->content, &v.v, true);
+	content = agent_expand(text, &v.v, true);
 	if (!content)
 		return;
 	m = spec_mount_add(s, seed->always ? SPEC_HOME_FILE : SPEC_HOME_SEED, NULL, target,
@@ -280,6 +281,8 @@ static int add_row(struct sandbox_spec *s, const struct build_input *in, const s
 		add_env(s, in, a, e);
 	for (const struct agent_seed *seed = a->seeds; seed->path; seed++)
 		add_seed(s, a, seed);
+	if (a->mcp_env.name && spec_env_find(s, ASK_ENV))
+		add_env(s, in, a, &a->mcp_env);
 	return add_managed(s, in, &a->managed, err);
 }
 

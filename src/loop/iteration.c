@@ -40,7 +40,7 @@ struct run_state {
 	struct buf err_tail; /* of stderr */
 	struct render render;
 	char tool[RENDER_MAX + 1];
-	uint64_t cost, logged, err_logged, out_bytes;
+	uint64_t cost, logged, err_logged, out_bytes, ticked_ms;
 	bool killed, killed_after_result, is_spent;
 	enum run_end why; /* RUN_OK: ralph did not end the run */
 };
@@ -83,7 +83,7 @@ static void tell(struct run_state *s)
 	struct iteration *it = s->it;
 
 	if (it->tick)
-		s->cost = it->tick(it->arg, s->tool);
+		s->cost = it->tick(it->arg, it, s->tool);
 	if (!it->allowance || s->cost < it->allowance || s->is_spent)
 		return;
 	s->is_spent = true;
@@ -94,13 +94,14 @@ static void tell(struct run_state *s)
 }
 
 /* A person takes as long as a person takes; asks_wait() bounds it. */
-static void stand_still(struct run_state *s)
+static void stand_still(struct run_state *s, uint64_t ms)
 {
 	uint64_t now = ev_now(s->it->ev);
 
+	s->it->waited_ms += ms;
 	if (s->it->total_ms)
 		ev_timer_set(s->it->ev, &s->total,
-			     (s->total.at > now ? s->total.at - now : 0) + TICK_MS);
+			     (s->total.at > now ? s->total.at - now : 0) + ms);
 	if (s->it->idle_ms)
 		ev_timer_set(s->it->ev, &s->idle, s->it->idle_ms);
 }
@@ -108,10 +109,12 @@ static void stand_still(struct run_state *s)
 static void on_tick(struct ev *ev, struct ev_timer *t)
 {
 	struct run_state *s = ev_owner(t, struct run_state, tick);
+	uint64_t now = now_ms(), ms = now - s->ticked_ms;
 
+	s->ticked_ms = now;
+	if (s->it->waits && s->it->waits(s->it->arg, s->it))
+		stand_still(s, ms);
 	tell(s);
-	if (s->it->waits && s->it->waits(s->it->arg))
-		stand_still(s);
 	ev_timer_set(ev, t, TICK_MS);
 }
 
@@ -365,6 +368,7 @@ static int run(struct run_state *s, int input, struct err *err)
 		ev_timer_set(it->ev, &s->total, it->total_ms);
 	if (it->idle_ms)
 		ev_timer_set(it->ev, &s->idle, it->idle_ms);
+	s->ticked_ms = now_ms();
 	ev_timer_set(it->ev, &s->tick, TICK_MS);
 	it->control->changed = on_control;
 	it->control->arg = s;

@@ -30,9 +30,9 @@ struct iteration {
 	uint64_t allowance;		      /* spending limit in micro-dollars; 0: none */
 	/* Called every two seconds and at each tool call. `tool` stays valid until the next
 	 * call. Returns the cost so far. */
-	uint64_t (*tick)(void *arg, const char *tool);
+	uint64_t (*tick)(void *arg, const struct iteration *it, const char *tool);
 	/* Does the agent wait for a person's answer? Then total and idle time stand still. NULL: never. */
-	bool (*waits)(void *arg);
+	bool (*waits)(void *arg, const struct iteration *it);
 	void *arg;
 
 	/* result */
@@ -43,6 +43,7 @@ struct iteration {
 	struct last_words last_words;
 	char *failure; /* reason of the failure, or why the agent cannot be run; may be NULL */
 	uint64_t ms;
+	uint64_t waited_ms; /* for answers, in this run and those before it */
 	bool empty;
 	bool shown; /* its last words are on the display already */
 };

@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "compose/build.h"
+#include "loop/iteration.h"
 #include "loop/notify/notify.h"
 #include "record/asks.h"
 #include "record/loops.h"
@@ -82,10 +83,10 @@ void loop_asks_put(struct loop *l, struct buf *b)
 			  "answered yet: go on with other work.\n");
 }
 
-bool loop_asks_wait(const struct loop *l)
+bool loop_asks_wait(void *loop, const struct iteration *it)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
-	cleanup_json json_t *asks = l->build.spec ? queue(l, l->build.spec->name, &e) : NULL;
+	cleanup_json json_t *asks = queue(loop, it->sandbox, &e);
 
 	return asks_any_waits(asks, (uint64_t)time(NULL));
 }

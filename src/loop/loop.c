@@ -266,6 +266,7 @@ int loop_run(struct loop *l, struct err *err)
 	status_write(l, "starting", 0);
 	if (is_all_done(l)) {
 		code = end_of_work(l, &reason);
+		l->over = true;
 		return ending(l, code, reason);
 	}
 	r = loop_preflight(l, err);
@@ -288,6 +289,7 @@ int loop_run(struct loop *l, struct err *err)
 			code = asked_to_end(l, &reason);
 		}
 	}
+	l->over = r == 0 && code == LOOP_DONE;
 	return r < 0 ? r
 		     : ending(l, code,
 			      reason	      ? reason

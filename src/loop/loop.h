@@ -103,6 +103,8 @@ struct loop {
 	const char *next;      /* such a command, for the status; NULL: none */
 	struct strv questions; /* of tasks, not yet told: see notify_question() */
 	struct strv asks_told; /* ids; see loop-asks.c */
+	int rules_held;	       /* see record/loop-rules.h; -1: not held */
+	bool over;	       /* all is done: nothing to resume */
 	uint64_t asks_looked_ms;
 	char *stopped_by; /* reason of a worker that cannot go on; NULL: none */
 };
@@ -255,7 +257,8 @@ void ending_progress(const struct loop *l);
 /* Says that there is nothing to do, and why; changes nothing but what --push asks for. */
 /* loop-asks.c: what agents ask a person for */
 void loop_asks_put(struct loop *l, struct buf *b); /* into the prompt */
-bool loop_asks_wait(const struct loop *l);	   /* the agent waits for a person right now */
-void loop_asks_tell(struct loop *l);		   /* the person hears of new ones */
+/* For struct iteration, with the loop: its agent waits for a person right now. */
+bool loop_asks_wait(void *loop, const struct iteration *it);
+void loop_asks_tell(struct loop *l); /* the person hears of new ones */
 
 int ending_idle(struct loop *l, int code, const char *reason);

@@ -73,7 +73,15 @@ static int open_log(struct loop *l, const char *ext)
 
 /* ---- the agent ---- */
 
-static uint64_t on_tick(void *arg, const char *tool)
+/* The time that an agent waits for a person is nobody's work. */
+static uint64_t worked_ms(const struct loop *l, const struct iteration *it)
+{
+	uint64_t ms = now_ms() - l->round_began;
+
+	return ms > it->waited_ms ? ms - it->waited_ms : 0;
+}
+
+static uint64_t on_tick(void *arg, const struct iteration *it, const char *tool)
 {
 	struct loop *l = arg;
 	struct loop_usage m;
@@ -82,15 +90,10 @@ static uint64_t on_tick(void *arg, const char *tool)
 	(void)loop_usage_take(&l->state, &m);
 	free(l->tool);
 	l->tool = *tool ? xstrdup(tool) : NULL;
-	l->state.active_ms = l->active_mark + (now_ms() - l->round_began);
+	l->state.active_ms = l->active_mark + worked_ms(l, it);
 	status_write(l, "iterating", 0);
 	loop_asks_tell(l);
 	return l->state.micro_usd - l->state.cost_mark;
-}
-
-static bool waits(void *arg)
-{
-	return loop_asks_wait(arg);
 }
 
 /* The gateway's count is used; the agent's own count is used only without one. */
@@ -119,7 +122,7 @@ static int run_agent(struct loop *l, struct iteration *it, struct err *err)
 
 		iteration_done(it);
 		r = iteration_run(it, err);
-		l->state.active_ms = l->active_mark + (now_ms() - l->round_began);
+		l->state.active_ms = l->active_mark + worked_ms(l, it);
 		if (r < 0 || it->end != RUN_EMPTY || control_wants_end(&l->control))
 			break;
 		/* A command that prints nothing but makes a commit has not failed. */
@@ -224,7 +227,7 @@ static int run_iteration(struct loop *l, const struct task *t, struct err *err)
 		.grace_ms = l->config->loop.grace_ms,
 		.allowance = l->allowance,
 		.tick = on_tick,
-		.waits = waits,
+		.waits = loop_asks_wait,
 		.arg = l,
 	};
 	int r = prompt_make(l, t, &prompt, err);

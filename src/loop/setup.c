@@ -16,6 +16,7 @@
 #include "compose/no-sandbox.h"
 #include "compose/no-guest.h"
 #include "live/live.h"
+#include "record/loop-rules.h"
 #include "record/loops.h"
 #include "record/store.h"
 #include "check/preflight.h"
@@ -374,11 +375,29 @@ static bool is_idle(struct loop *l)
 	return l->work->n > 0 && !work_next(l->work, most);
 }
 
+/* Those of a worker are its loop's, which holds them. */
+static int hold_rules(struct loop *l, struct err *err)
+{
+	cleanup_free char *key = loops_key(l->q.workspace);
+
+	if (l->q.parent)
+		return 0;
+	return loop_rules_hold(&l->q.places, key, l->q.mode != LOOP_RESUME, &l->rules_held, err);
+}
+
+static void release_rules(struct loop *l)
+{
+	cleanup_free char *key = l->rules_held < 0 ? NULL : loops_key(l->q.workspace);
+
+	if (key)
+		loop_rules_release(&l->q.places, key, l->over, &l->rules_held);
+}
+
 int loop_open(struct loop *l, int fd, struct err *err)
 {
 	int r;
 
-	l->workspace = l->dir = l->logs = l->hold = l->root_fd = -1;
+	l->workspace = l->dir = l->logs = l->hold = l->root_fd = l->rules_held = -1;
 	l->place = (struct loop_path)LOOP_PLACE_INIT;
 	l->control = (struct control)CONTROL_INIT;
 	r = take_request(l, fd, err);
@@ -415,6 +434,8 @@ int loop_open(struct loop *l, int fd, struct err *err)
 		r = tree_root(l, err);
 	if (r == 0)
 		r = loops_remember(&l->q.places, l->q.workspace, err);
+	if (r == 0)
+		r = hold_rules(l, err);
 	if (r < 0)
 		return r;
 	json_decref(l->state.request);
@@ -429,6 +450,7 @@ int loop_open(struct loop *l, int fd, struct err *err)
 void loop_close(struct loop *l)
 {
 	loop_sandbox_stop(l);
+	release_rules(l);
 	build_done(&l->build);
 	placed_forget_base(l);
 	placed_cred_free(l);

@@ -6,9 +6,7 @@
 #include "policy/idna.h"
 #include "netrules/groups.h"
 #include "netrules/rule-files.h"
-
-/* How the source of every rule from a file begins; no setting's name does. */
-#define FROM_FILES "ralph net --"
+#include "record/loop-rules.h"
 
 /* A pattern as the user wrote it, in the ASCII form that is decided on. */
 static int add_ascii(struct sandbox_spec *s, bool deny, const char *text, const char *source,
@@ -68,23 +66,34 @@ static int add_file(struct sandbox_spec *s, char *const *environ, char *path_, c
 int net_rules_add_files(struct sandbox_spec *s, const struct places *p, char *const *environ,
 			struct err *err)
 {
-	int r = add_file(s, environ, rules_user_file(p), FROM_FILES "user", err);
+	int r = add_file(s, environ, rules_user_file(p), NET_RULES_FILES "user", err);
 
 	if (r == 0)
-		r = add_file(s, environ, rules_project_file(p, s->instance), FROM_FILES "project",
-			     err);
-	if (r == 0 && s->loop)
-		r = add_file(s, environ, rules_loop_file(p, s->loop), FROM_FILES "loop", err);
+		r = add_file(s, environ, rules_project_file(p, s->instance),
+			     NET_RULES_FILES "project", err);
+	if (r == 0 && s->loop && loop_rules_count(p, s->loop))
+		r = add_file(s, environ, rules_loop_file(p, s->loop), NET_RULES_FILES "loop", err);
 	if (r == 0)
-		r = add_file(s, environ, rules_sandbox_file(p, s->name), FROM_FILES "sandbox", err);
+		r = add_file(s, environ, rules_sandbox_file(p, s->name), NET_RULES_FILES "sandbox",
+			     err);
 	return r;
+}
+
+bool net_rules_of_loop(const struct net_rule *r)
+{
+	static const char of_loop[] = NET_RULES_FILES "loop";
+	size_t n = sizeof(of_loop) - 1;
+
+	return r->source && strncmp(r->source, of_loop, n) == 0 &&
+	       (r->source[n] == '\0' || r->source[n] == ' ');
 }
 
 static void copy_rules(struct net_policy *to, const struct net_policy *from, bool of_files)
 {
 	for (size_t i = 0; i < from->n_rules; i++) {
 		const char *source = from->rules[i].source;
-		bool of_file = source && strncmp(source, FROM_FILES, strlen(FROM_FILES)) == 0;
+		bool of_file =
+			source && strncmp(source, NET_RULES_FILES, strlen(NET_RULES_FILES)) == 0;
 
 		if (of_file == of_files)
 			net_rule_copy(net_policy_push(to), &from->rules[i]);
@@ -113,7 +122,8 @@ int net_rules_refresh(struct sandbox_spec *s, const struct places *p, char *cons
 	copy_rules(&fresh->net, &s->net, false);
 	r = net_rules_add_files(fresh, p, environ, err);
 	if (r == 0)
-		r = add_file(fresh, environ, rules_once_file(p, s->name), FROM_FILES "once", err);
+		r = add_file(fresh, environ, rules_once_file(p, s->name), NET_RULES_FILES "once",
+			     err);
 	if (r == 0)
 		swap_net(s, fresh);
 	return r;

@@ -9,6 +9,7 @@
 #include "base/parse.h"
 #include "base/path.h"
 #include "base/strv.h"
+#include "record/loop-rules.h"
 #include "record/runtime.h"
 
 #define RULES_FILE_MAX (256 * KiB)
@@ -32,7 +33,7 @@ char *rules_sandbox_file(const struct places *p, const char *name)
 
 char *rules_loop_file(const struct places *p, const char *loop)
 {
-	return xasprintf("%s/loop-rules/%s/network.rules", p->state, loop);
+	return loop_rules_file(p, loop);
 }
 
 char *rules_once_file(const struct places *p, const char *name)

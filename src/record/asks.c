@@ -103,6 +103,11 @@ json_t *asks_find(const json_t *asks, const char *id)
 	return NULL;
 }
 
+uint64_t ask_waits_until(const json_t *ask)
+{
+	return time_of(ask, "waits");
+}
+
 bool asks_any_waits(const json_t *asks, uint64_t now)
 {
 	json_t *a;

@@ -65,5 +65,7 @@ struct ask_answer {
 int asks_answer(int record, const struct ask_answer *a, json_t **ret, struct err *err);
 /* Marks answers as known to the agent: of this id, or of all with NULL. */
 int asks_heard(int record, const char *id, struct err *err);
+/* Until when the agent waits, or waited, for the answer, in seconds; 0: it never did. */
+uint64_t ask_waits_until(const json_t *ask);
 /* Does an agent wait for an answer right now? */
 bool asks_any_waits(const json_t *asks, uint64_t now);

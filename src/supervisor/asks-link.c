@@ -183,6 +183,27 @@ static void put(struct supervisor *s, uint32_t id, const struct gw_ask *a)
 
 /* ---- waiting ---- */
 
+/* Time limits of commands stand still while an agent waits, at most as long as asks_wait() lets it:
+ * until then, in seconds since 1970. 0: nobody waits. */
+static void stand_still(struct supervisor *s, uint64_t until)
+{
+	uint64_t now = now_ms(), clock = (uint64_t)time(NULL);
+
+	s->asks.stood_ms = asks_link_stood(s, NULL);
+	s->asks.since_ms = now;
+	s->asks.until_ms = until > clock ? now + (until - clock) * 1000 : now;
+}
+
+uint64_t asks_link_stood(const struct supervisor *s, bool *ret_now)
+{
+	const struct asks_link *l = &s->asks;
+	uint64_t now = now_ms(), end = now < l->until_ms ? now : l->until_ms;
+
+	if (ret_now)
+		*ret_now = now < l->until_ms;
+	return l->stood_ms + (end > l->since_ms ? end - l->since_ms : 0);
+}
+
 static void arm(struct supervisor *s)
 {
 	uint64_t first = 0, now = now_ms();
@@ -200,7 +221,7 @@ static void arm(struct supervisor *s)
 static void look(struct supervisor *s)
 {
 	cleanup_json json_t *asks = NULL;
-	uint64_t now = now_ms();
+	uint64_t now = now_ms(), until = 0;
 	struct err err = {0};
 
 	if (asks_read(s->entry.dir, &asks, &err) < 0)
@@ -209,8 +230,14 @@ static void look(struct supervisor *s)
 		const char *id = s->asks.v[i].ask;
 		json_t *ask = s->asks.v[i].id ? asks_find(asks, id) : NULL;
 
-		if (!s->asks.v[i].id || (ask && ask_is_open(ask) && s->asks.v[i].due_ms > now))
+		if (!s->asks.v[i].id)
 			continue;
+		if (ask && ask_is_open(ask) && s->asks.v[i].due_ms > now) {
+			uint64_t waits = ask_waits_until(ask);
+
+			until = waits > until ? waits : until;
+			continue;
+		}
 		if (ask && !ask_is_open(ask))
 			(void)asks_heard(s->entry.dir, id, &err);
 		if (ask)
@@ -219,6 +246,7 @@ static void look(struct supervisor *s)
 			refuse(s, s->asks.v[i].id, 404, "there is no such ask");
 		s->asks.v[i].id = 0;
 	}
+	stand_still(s, until);
 	arm(s);
 }
 
@@ -236,6 +264,7 @@ void asks_link_end(struct supervisor *s)
 {
 	for (size_t i = 0; i < SUP_ASKS_MAX; i++)
 		s->asks.v[i].id = 0;
+	stand_still(s, 0);
 	if (s->ev)
 		ev_timer_stop(s->ev, &s->asks.timer);
 }

@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 
+#define LIMIT_AGAIN_MS 1000 /* between two looks at whether an agent still waits for a person */
 #define LIMIT_GRACE_MS 5000 /* from SIGTERM at the time limit to the end of the tree */
 #define STOP_GRACE_MAX_MS 600000
 #define TOLD_OF_MAX                                                                                \
@@ -65,6 +66,7 @@ void client_started(struct client *c, uint32_t pid, int pty)
 	wire_put_u32(&b, pid);
 	wire_put_u32(&b, engine_can_signal(c->sup->engine) ? WIRE_STARTED_STOP_KEY : 0);
 	c->state = CLIENT_RUNNING;
+	c->stood_ms = asks_link_stood(c->sup, NULL);
 	if (c->limit_ms)
 		ev_timer_set(c->sup->ev, &c->limit, c->limit_ms);
 	reply(c, WIRE_STARTED, &b, &pty, pty < 0 ? 0 : 1);
@@ -411,10 +413,28 @@ bool client_any_runs(const struct supervisor *s)
 	return false;
 }
 
+/* How much longer the command may take: the time limit stands still while an agent waits for a person. */
+static uint64_t put_off(struct client *c)
+{
+	bool waits;
+	uint64_t stood = asks_link_stood(c->sup, &waits);
+	uint64_t ms = stood > c->stood_ms ? stood - c->stood_ms : 0;
+
+	if (waits && ms < LIMIT_AGAIN_MS)
+		ms = LIMIT_AGAIN_MS;
+	c->stood_ms += ms;
+	return ms;
+}
+
 static void on_limit(struct ev *ev, struct ev_timer *t)
 {
 	struct client *c = ev_owner(t, struct client, limit);
+	uint64_t more = c->timed_out ? 0 : put_off(c);
 
+	if (more) {
+		ev_timer_set(ev, &c->limit, more);
+		return;
+	}
 	c->sup->runner->kill(c->sup, c, c->timed_out ? 0 : SIGTERM);
 	if (c->timed_out)
 		return;

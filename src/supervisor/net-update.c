@@ -9,7 +9,11 @@
 
 #include "base/parse.h"
 #include "netrules/net-listeners.h"
+#include "netrules/net-rules.h"
 #include "netrules/spec-net.h"
+#include "record/loop-rules.h"
+
+#define LOOP_LOOK_S 2 /* between two looks at whether the loop still lives that has rules here */
 
 /* Sockets are born with the sandbox: a port that needs a new one is served at the next start. */
 static bool has_row(const struct gateway_link *g, const struct gw_listener *row)
@@ -110,20 +114,21 @@ static void tell_new_rules(struct supervisor *s)
 	sup_event(s, "net-policy", json_pack("{sI}", "rules", (json_int_t)s->spec->net.n_rules));
 }
 
-/* Takes out the rules that are over. */
+/* Takes out the rules that are over: those with an end, and a loop's when its process is gone. */
 static void on_end(struct ev *ev, struct ev_timer *t)
 {
 	struct supervisor *s = ev_owner(t, struct supervisor, rules_end);
 	struct net_policy *p = &s->spec->net;
 	uint64_t now = (uint64_t)time(NULL);
 	struct err ignored = {0};
+	bool lives = s->spec->loop && loop_rules_count(&s->places, s->spec->loop);
 	size_t n = 0;
 
 	(void)ev;
 	for (size_t i = 0; i < p->n_rules; i++) {
 		uint64_t end = end_of(&p->rules[i]);
 
-		if (end && end <= now)
+		if ((end && end <= now) || (!lives && net_rules_of_loop(&p->rules[i])))
 			net_rule_done(&p->rules[i]);
 		else
 			p->rules[n++] = p->rules[i];
@@ -141,7 +146,8 @@ void net_update_ends(struct supervisor *s)
 	uint64_t now = (uint64_t)time(NULL), first = 0;
 
 	for (size_t i = 0; i < s->spec->net.n_rules; i++) {
-		uint64_t end = end_of(&s->spec->net.rules[i]);
+		const struct net_rule *r = &s->spec->net.rules[i];
+		uint64_t end = net_rules_of_loop(r) ? now + LOOP_LOOK_S : end_of(r);
 
 		if (end && (!first || end < first))
 			first = end;

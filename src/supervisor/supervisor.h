@@ -64,6 +64,7 @@ struct client {
 	uint32_t id;	       /* of its command */
 	uint64_t held;	       /* signals that came before it ran, one bit each */
 	uint64_t limit_ms, started_ms;
+	uint64_t stood_ms;    /* asks_link_stood() that its time limit knows of */
 	uint64_t refused;     /* number of the last refusal before its command */
 	struct strv expected; /* refusals that its command, the self-test, is still to cause */
 	struct strv told_of;  /* files of its notices: each is told of once */
@@ -177,6 +178,8 @@ struct asks_link {
 		uint64_t due_ms;
 		char ask[16];
 	} v[SUP_ASKS_MAX];
+	/* Somebody waits from then until then; and how long somebody waited before that. */
+	uint64_t since_ms, until_ms, stood_ms;
 };
 
 /* Published ports, and the program that serves them; see ports-link.c. */
@@ -468,6 +471,8 @@ void cred_link_stop(struct supervisor *s);
 void asks_link_take(struct supervisor *s, const struct wire_msg *m); /* GW_ASK */
 void asks_link_look(struct supervisor *s);			     /* a person has answered */
 void asks_link_end(struct supervisor *s); /* nobody waits any more: the gateway has ended */
+/* How long agents have waited for a person so far, and whether one does now. */
+uint64_t asks_link_stood(const struct supervisor *s, bool *ret_now);
 /* net-update.c: rules that end by themselves; called when the rules are others */
 void net_update_ends(struct supervisor *s);
 

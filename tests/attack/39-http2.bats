@@ -248,8 +248,9 @@ EOF
 	mapfile -t names < <(sed 's/: [a-z]* *[0-9]*$//' "$NETBED/../attack/h2-cases.txt")
 	same "$(cat "$NETBED/../attack/h2-cases.txt")" "$(raw "${names[@]}")"
 	# What the server saw is what was judged: the good ones, and nothing else.
-	same 'GET /x allowed.test:9001 0' "$(sort -u "$BED/h2-requests.log" | sed 's/ $//' | grep '^GET')"
-	same $'POST /x allowed.test:9001 1\nPOST /x allowed.test:9001 1 x-t=1\nPOST /x allowed.test:9001 5\nPOST /x allowed.test:9001 5 content-length=5' \
+	same $'GET /x allowed.test:9001 0\nGET /x allowed.test:9001 0 x-aa=v x-aa=v x-aa=v x-bb=v x-te=2cs_cs' \
+		"$(sort -u "$BED/h2-requests.log" | sed 's/ $//' | grep '^GET')"
+	same $'POST /x allowed.test:9001 1\nPOST /x allowed.test:9001 1 x-t=1\nPOST /x allowed.test:9001 16384\nPOST /x allowed.test:9001 2\nPOST /x allowed.test:9001 5\nPOST /x allowed.test:9001 5 content-length=5' \
 		"$(sort -u "$BED/h2-requests.log" | sed 's/ $//' | grep '^POST')"
 }
 

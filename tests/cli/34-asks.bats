@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # runs: root user
-# seconds: 60
+# seconds: 80
 # What agents ask a person for: put in from inside, answered by commands of the host.
-# shellcheck disable=SC2016,SC2034,SC2154 # text for shells inside; LOOP is for ends(); bats sets stderr
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154 # text for shells inside; LOOP is for ends(); bats sets stderr
 load helpers
 load sandbox
 load loop
@@ -164,6 +164,34 @@ has_waited() {
 	ralph ask ls --json | python3 -c 'import json, sys, time; sys.exit(not time.time() - json.load(sys.stdin)[0]["at"] >= int(sys.argv[1]))' "$1"
 }
 
+@test 'the time that an agent waits for a person counts neither for loop.max_duration nor for a time limit of a command' {
+	local id limited code
+
+	loop_workspace 1
+	agent_says '"$RALPH_ASK" decide "SQLite or Postgres?" >told; cat >/dev/null; git add told; git commit -qm told'
+	"$RALPH" build --max-duration 8s -- ./asker.sh >"$T/out" 2>"$T/err" 3>&- &
+	LOOP=$!
+	wait_until -t 60 open_ask >/dev/null
+	wait_until -t 60 has_waited 16
+	ralph ask allow "$(open_ask)" SQLite
+	ends 0
+	same SQLite "$(cat told)"
+	# The record has what was worked, for a later start and for the summary.
+	[ "$(python3 -c 'import json; print(json.load(open(".ralph/state/loop.json"))["active_ms"])')" -lt 8000 ]
+
+	begin_box
+	id=$(asks decide '' 'which one?' 2>/dev/null | get 'j["id"]')
+	"$RALPH" exec --timeout 4s "$S" sh -c "curl -sS -m 60 --noproxy '*' 'http://127.0.0.1:3128/_ralph/asks/$id?wait=30'; sleep 300" >"$T/said" 2>"$T/err" 3>&- &
+	limited=$!
+	wait_until -t 60 has_waited 8
+	ralph ask allow "$id" both
+	# It stood still, and goes on with the answer.
+	code=0
+	wait "$limited" || code=$?
+	same 143 "$code"
+	same both "$(get 'j["answer"]' <"$T/said")"
+}
+
 @test 'an answer that comes when nobody waits is in the next prompt, and the command says 4 until then' {
 	loop_workspace 1
 	agent_says 'cat >prompt' 'if [ ! -e asked ]; then' '"$RALPH_ASK" --wait 0 host docs.example.test "the reference"; echo $? >asked; touch waiting' \
@@ -178,6 +206,50 @@ has_waited() {
 	has "$(cat second)" 'You asked (host): docs.example.test:443: the reference'
 	has "$(cat second)" 'The user has denied it: the mirror has it'
 	has "$(cat second)" '/run/ralph/ralph-ask host'
+}
+
+# box_of_loop: the sandbox that asks.
+box_of_loop() {
+	ralph ask ls --json --all | get 'j[0]["sandbox"]'
+}
+
+refused_again() {
+	has "$(refused_body docs.example.test)" '"ask":'
+}
+
+@test 'what a person allows a loop ends with it, also when it is killed; resume takes it up again until the work is done' {
+	local S pid
+
+	loop_workspace 1
+	agent_says '"$RALPH_ASK" host docs.example.test:80 docs >told 2>&1; echo "code $?" >>told; touch waiting; while [ ! -e go-on ]; do sleep 0.1; done' \
+		'cat >/dev/null; git add told; git commit -qm told'
+	"$RALPH" build -- ./asker.sh >"$T/out" 2>"$T/err" 3>&- &
+	LOOP=$!
+	wait_until -t 60 open_ask >/dev/null
+	S=$(box_of_loop)
+	ralph ask allow --loop "$(open_ask)" 'read only'
+	wait_until -t 30 test -e waiting
+	same 'read only
+code 0' "$(cat told)"
+	# A command of the user's keeps the sandbox when the loop is gone.
+	"$RALPH" exec "$S" sh -c 'touch here; sleep 300' >/dev/null 2>&1 3>&- &
+	pid=$!
+	wait_until test -e here
+	lacks "$(refused_body docs.example.test)" '"ask":'
+	has "$(ralph net ls --sandbox "$S")" 'docs.example.test'
+
+	kill -9 "$LOOP"
+	wait_until -t 30 refused_again
+	lacks "$(ralph net ls --sandbox "$S")" 'docs.example.test'
+	kill -9 "$pid"
+	rm waiting told here
+	"$RALPH" resume >"$T/out" 2>"$T/err" 3>&- &
+	LOOP=$!
+	wait_until -t 60 test -e waiting
+	has "$(cat told)" 'a rule allows it already'
+	touch go-on
+	ends 0
+	same '' "$(ls "$XDG_STATE_HOME/ralph/loop-rules")"
 }
 
 @test 'ralph-ask serves the same as tools of MCP' {

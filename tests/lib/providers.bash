@@ -2,7 +2,7 @@
 # ../lib/providers` after the helpers and lib/cred.
 #
 #   providers_start         lib/upstream-llm.py and lib/upstream-accounts.py in $UP, trusted by $UP/ca.pem, and a
-#                           configuration that points every provider at them
+#                           configuration that points every provider at them; UP_H2=1: they offer HTTP/2
 #   aws_host KEY SECRET [TOKEN]   the host's ~/.aws/credentials, and an aws that can export them on PATH; what the
 #                           provider takes for a signature (aws_takes) is the same
 #   inside COMMAND          in a sandbox of $AGENT; what it prints
@@ -19,7 +19,8 @@ providers_start() {
 	UP=$T/upstream
 	test_authority "$UP" "DNS:localhost,IP:127.0.0.1" || return
 	mv "$UP/leaf.pem" "$UP/upstream.pem"
-	python3 "$PROVIDERS_LIB/upstream-llm.py" "$UP" 127.0.0.1 0 >"$UP/llm.out" 2>&1 3>&- &
+	[ -z "${UP_H2:-}" ] || touch "$UP/h2"
+	/usr/bin/python3 "$PROVIDERS_LIB/upstream-llm.py" "$UP" 127.0.0.1 0 >"$UP/llm.out" 2>&1 3>&- &
 	python3 "$PROVIDERS_LIB/upstream-accounts.py" "$UP" 127.0.0.1 0 >"$UP/accounts.out" 2>&1 3>&- &
 	wait_until test -s "$UP/upstream.ready" || fail "$(cat "$UP/llm.out")" || return
 	wait_until test -s "$UP/accounts.ready" || fail "$(cat "$UP/accounts.out")" || return

@@ -4,19 +4,22 @@
 Speaks Anthropic Messages (also as Bedrock and Vertex have it), OpenAI Responses, Gemini and Code Assist.
 DIR has upstream.pem (key and certificate) and steps.json, the model's part: a list of
     {"say": TEXT}                      it says this, and is done with its turn
-    {"say": TEXT, "call": [TOOL, INPUT]}      it calls a tool of the agent's
+    {"say": TEXT, "call": [TOOL, INPUT]}      it calls a tool of the agent's; NAMESPACE/TOOL for OpenAI's
     {"custom": [TOOL, TEXT]}           the same for tools that take text (Codex)
     {"status": 429, "body": {...}, "headers": {...}}
     {"turns": [STEP, ...]}             the one that comes after as many answers as the conversation has already had
 Each request that offers tools takes the next step; after the last one the model says "finished". Other
 requests, which agents make for titles and the like, get "understood". aws.json, when there, is {"id", "secret",
 "token"}: then the signature of each request is computed anew. Written there: upstream.log, a JSON object a
-request, with "signed" telling whether the signature held; and upstream.ready.
+request, with "signed" telling whether the signature held and "h2" over which protocol it came; and upstream.ready.
+Where DIR has a file h2, HTTP/2 is offered.
 """
 import base64
 import hashlib
 import hmac
+import http.client
 import http.server
+import io
 import json
 import os
 import socketserver
@@ -132,7 +135,8 @@ def openai_events(step, n, model):
                       "content": [{"type": "output_text", "text": step["say"], "annotations": []}]})
     if "call" in step:
         items.append({"type": "function_call", "id": f"fc_{n}", "call_id": f"call_{n}", "status": "completed",
-                      "name": step["call"][0], "arguments": json.dumps(step["call"][1])})
+                      "name": step["call"][0].split("/")[-1], "arguments": json.dumps(step["call"][1]),
+                      **({"namespace": step["call"][0].split("/")[0]} if "/" in step["call"][0] else {})})
     if "custom" in step:
         items.append({"type": "custom_tool_call", "id": f"ct_{n}", "call_id": f"call_{n}", "status": "completed",
                       "name": step["custom"][0], "input": step["custom"][1]})
@@ -184,7 +188,8 @@ class Upstream(http.server.BaseHTTPRequestHandler):
 
     def note(self, body, asked):
         row = {"method": self.command, "path": self.path, "headers": [[k.lower(), v] for k, v in self.headers.items()],
-               "tools": bool(asked.get("tools")), "size": len(body), "signed": signed(self, body)}
+               "tools": bool(asked.get("tools")), "size": len(body), "signed": signed(self, body),
+               "h2": isinstance(self, Stream)}
         with lock, open(f"{DIR}/upstream.log", "a", encoding="utf-8") as f:
             f.write(json.dumps(row) + "\n")
 
@@ -261,6 +266,65 @@ class Upstream(http.server.BaseHTTPRequestHandler):
 
     do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = handle_request
 
+    def handle(self):
+        if self.connection.selected_alpn_protocol() == "h2":
+            serve_h2(self.connection, self.client_address, self.server)
+        else:
+            super().handle()
+
+
+class Stream(Upstream):
+    """One stream of HTTP/2: its request is a message of HTTP/1.1 without the lines, its answer is kept in pieces."""
+
+    def __init__(self, fields, body):  # pylint: disable=super-init-not-called
+        pseudo = {k: v for k, v in fields if k.startswith(":")}
+        self.command, self.path = pseudo[":method"], pseudo[":path"]
+        self.headers = http.client.HTTPMessage()
+        for name, value in [("host", pseudo[":authority"])] + [f for f in fields if not f[0].startswith(":")]:
+            self.headers[name] = value
+        self.rfile = io.BytesIO(body)
+        self.status, self.fields, self.pieces = 500, [], []
+
+    def body(self):
+        return self.rfile.read()
+
+    def reply(self, status, answer, headers=None):
+        self.status, self.pieces = status, [json.dumps(answer).encode()]
+        self.fields = list({"content-type": "application/json", **(headers or {})}.items())
+
+    def stream(self, kind, pieces):
+        self.status, self.fields, self.pieces = 200, [("content-type", kind)], list(pieces)
+
+
+def answer_h2(c, number, fields, body):
+    """Each piece is a frame."""
+    one = Stream(fields, body)
+    one.handle_request()
+    c.send_headers(number, [(":status", str(one.status))] + one.fields)
+    for piece in one.pieces:
+        c.send_data(number, piece)
+    c.end_stream(number)
+
+
+def serve_h2(sock, *_):
+    import h2.config
+    import h2.connection
+    import h2.events
+    c = h2.connection.H2Connection(h2.config.H2Configuration(client_side=False, header_encoding="latin-1"))
+    requests = {}
+    c.initiate_connection()
+    sock.sendall(c.data_to_send())
+    while data := sock.recv(65536):
+        for e in c.receive_data(data):
+            if isinstance(e, h2.events.RequestReceived):
+                requests[e.stream_id] = [e.headers, b""]
+            elif isinstance(e, h2.events.DataReceived):
+                requests[e.stream_id][1] += e.data
+                c.acknowledge_received_data(e.flow_controlled_length, e.stream_id)
+            elif isinstance(e, h2.events.StreamEnded):
+                answer_h2(c, e.stream_id, *requests.pop(e.stream_id))
+        sock.sendall(c.data_to_send())
+
 
 class Server(http.server.ThreadingHTTPServer):
     def server_bind(self):
@@ -273,6 +337,8 @@ def main():
     server = Server((sys.argv[2], int(sys.argv[3])), Upstream)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(f"{DIR}/upstream.pem")
+    if os.path.exists(f"{DIR}/h2"):
+        context.set_alpn_protocols(["h2", "http/1.1"])
     server.socket = context.wrap_socket(server.socket, server_side=True)
     with open(f"{DIR}/upstream.ready", "w", encoding="utf-8") as f:
         f.write(f"{server.server_address[1]} {os.getpid()}\n")

@@ -96,11 +96,12 @@ static void every_seed_is_well_formed(void **state)
 	const struct agent_values v = {"/home/u/a \"b\"", "/home/u", "http://127.0.0.1:1/_ralph/x",
 				       &options};
 
-	for (size_t i = 0; i < agent_count(); i++) {
-		const struct agent *a = agent_at(i);
+	for (size_t i = 0; i < 2 * agent_count(); i++) {
+		const struct agent *a = agent_at(i / 2);
 
 		for (const struct agent_seed *s = a->seeds; s->path; s++) {
-			cleanup_free char *text = agent_expand(s->content, &v, true);
+			cleanup_free char *content = agent_seed_text(a, s, i % 2);
+			cleanup_free char *text = agent_expand(content, &v, true);
 			cleanup_json json_t *j = NULL;
 			struct err err = {0};
 

@@ -1,4 +1,4 @@
-import { assert, base, judge, open } from './page.mjs'
+import { assert, base, judge, open, until } from './page.mjs'
 
 const shots = process.argv[3]
 const { browser, page, wrong } = await open()
@@ -25,6 +25,15 @@ await page.keyboard.press('Tab')
 assert.equal(await page.evaluate(() => document.activeElement.className), 'skip')
 await page.goto(base + loop)
 await page.waitForSelector('button.main')
+await until('every control is reached by Tab', async () => {
+  const left = () => page.evaluate(() => [...document.querySelectorAll('a[href], button:not([disabled]), input, textarea')].filter(e => e.getClientRects().length && !window.reached.has(e)).length)
+  await page.evaluate(() => { window.reached = new Set(); document.activeElement.blur() })
+  for (let i = await left() + 3; i > 0; i--) {
+    await page.keyboard.press('Tab')
+    await page.evaluate(() => window.reached.add(document.activeElement))
+  }
+  return await left() === 0
+})
 await page.focus('button.main')
 await page.keyboard.press('Enter')
 await page.waitForSelector('dialog[open]')

@@ -21,9 +21,11 @@ static int on_begin_frame(nghttp2_session *ng, const nghttp2_frame_hd *hd, void 
 {
 	struct h2 *h = user;
 
-	if (h->flood || h2_spend(h, hd))
-		return 0;
-	(void)nghttp2_session_terminate_session(ng, NGHTTP2_ENHANCE_YOUR_CALM);
+	if (!h->flood && !h2_spend(h, hd))
+		(void)nghttp2_session_terminate_session(ng, NGHTTP2_ENHANCE_YOUR_CALM);
+	/* nghttp2 skips PRIORITY where priorities are switched off, on stream 0 too (RFC 9113, 6.3). */
+	else if (!h->flood && hd->type == NGHTTP2_PRIORITY && hd->stream_id == 0)
+		(void)nghttp2_session_terminate_session(ng, NGHTTP2_PROTOCOL_ERROR);
 	return 0;
 }
 

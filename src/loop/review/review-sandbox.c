@@ -164,7 +164,7 @@ static int run(struct loop *l, struct iteration *it, struct review_run *ret, str
 	r = iteration_run(it, err);
 	if (r < 0)
 		return r;
-	l->state.active_ms += it->ms;
+	l->state.active_ms += it->ms > it->waited_ms ? it->ms - it->waited_ms : 0;
 	round_find_cause(l, it);
 	if (it->end == RUN_LIMITED)
 		l->resets_at = it->said.resets_at;
@@ -194,6 +194,8 @@ static int run_in(struct loop *l, const struct build *b, const char *prompt, uin
 		.idle_ms = l->config->loop.idle_ms,
 		.grace_ms = l->config->loop.grace_ms,
 		.allowance = allowance,
+		.waits = loop_asks_wait,
+		.arg = l,
 	};
 	struct err gone = {0};
 	int r;
