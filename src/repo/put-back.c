@@ -302,7 +302,8 @@ static int write_pin(const struct import *im, const struct pin *pin, struct err 
 static int refuse_wide(const struct import *im, struct err *err)
 {
 	return im->wide ? err_set(err, ENOTSUP,
-				  "'%s' names objects by SHA-256, and ralph cannot put it back after "
+				  "'%s' names objects by SHA-256, and ralph cannot put it back "
+				  "after "
 				  "a sandbox that shares it; use another engine, or --clone",
 				  im->git.common)
 			: 0;

@@ -128,7 +128,8 @@ static int note_links(struct noting *n, struct repo *in, const char *below, stru
 	repo_answer_list(out, "paths", &paths);
 	n->depth++;
 	for (size_t i = 0; rc == 0 && i < paths.n; i++) {
-		cleanup_free char *path = *below ? path_join(below, paths.v[i]) : xstrdup(paths.v[i]);
+		cleanup_free char *path =
+			*below ? path_join(below, paths.v[i]) : xstrdup(paths.v[i]);
 		struct err why = {0};
 
 		if (json_object_size(n->note) == REPO_MODULES_MAX)

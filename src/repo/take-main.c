@@ -81,7 +81,7 @@ static int add_tip(git_reference *ref, void *arg)
 	const struct tips *t = arg;
 	const git_oid *oid = git_reference_target(ref);
 	char hex[WIDE_HEX + 1];
-	const char *text = !oid	      ? NULL
+	const char *text = !oid		 ? NULL
 			   : t->of->wide ? wide_hex(t->of->wide, oid, hex)
 					 : git_oid_tostr(hex, GIT_OID_HEXSZ + 1, oid);
 
@@ -210,8 +210,8 @@ static int cmd_commit(char **argv, json_t *out, struct err *err)
 	int r = open_repo(argv[0], &o, err);
 
 	(void)out;
-	if (r == 0 && (!read_oid(&o, argv[2], &to) ||
-		       (argv[1][0] && !read_oid(&o, argv[1], &from))))
+	if (r == 0 &&
+	    (!read_oid(&o, argv[2], &to) || (argv[1][0] && !read_oid(&o, argv[1], &from))))
 		r = err_usage(err, "that is no commit");
 	if (r == 0 && !argv[1][0])
 		r = first_parent(o.repo, &to, &from, &has, err);

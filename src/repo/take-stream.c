@@ -146,7 +146,8 @@ int repo_stream_copy_pack(struct repo_stream *s, int to, struct err *err)
 		if (s->total > REPO_PACK_MAX)
 			return err_set(err, EFBIG, "there is more new data than is taken over");
 		if (s->progress)
-			(void)s->progress(&progress, s->arg); /* the reader does not say how far it is */
+			(void)s->progress(&progress,
+					  s->arg); /* the reader does not say how far it is */
 	}
 	/* A reader that is gone has found a fault, and says it by how it ended. */
 	return rc < 0 && rc != -EPIPE ? err_sys(err, -rc, "cannot write the objects") : 1;

@@ -419,6 +419,31 @@ with open(".mcp.json", "w") as f:
 	ralph stop "$name"
 }
 
+@test 'a protected file and a secret that git checkout of the user replaces are protected again' {
+	local name=switch-${WS##*-}
+
+	echo one >.mcp.json
+	echo SECRET1 >.env
+	git add -f .mcp.json .env
+	git commit -q -m one
+	git checkout -q -b other
+	echo two >.mcp.json
+	echo SECRET2 >.env
+	git commit -q -a -m two
+	git checkout -q -
+	ralph run -d -n "$name"
+	git checkout -q other
+	wait_until covered "$name" "$WS/.mcp.json"
+	wait_until covered "$name" "$WS/.env"
+	settled "$name"
+	must_fail ralph exec "$name" sh -c 'echo theirs >.mcp.json' 2>/dev/null
+	lacks "$(ralph exec "$name" cat .env 2>&1)" SECRET
+	same two "$(cat .mcp.json)"
+	same SECRET2 "$(cat .env)"
+	ralph stop "$name"
+	same '' "$(git status --porcelain -- .mcp.json .env)"
+}
+
 @test 'a sandbox whose file cannot be covered again ends, and it is said' {
 	local name=lost-${WS##*-}
 

@@ -376,7 +376,8 @@ static void a_repository_that_the_agent_made_becomes_a_new_one(void **state)
 	       "sh $TREE/export.sh </dev/null >$TREE/stream");
 	says("h=$(git --git-dir=$TREE/p config extensions.objectformat | sed 's/.*/[extensions] "
 	     "objectformat = &/')\n"
-	     "$TREE/repo adopt $TREE/w box refs/heads/main \"$h\" <$TREE/stream 3<$TREE/tips 2>&1 || "
+	     "$TREE/repo adopt $TREE/w box refs/heads/main \"$h\" <$TREE/stream 3<$TREE/tips 2>&1 "
+	     "|| "
 	     "true",
 	     "taken");
 	sh_says("git symbolic-ref HEAD; git log --format=%s; git tag; git config core.fsmonitor || "
@@ -439,7 +440,8 @@ static void a_name_that_only_begins_like_an_objects_is_refused(void **state)
 	       "t=$(bash -c \"printf '100644 a\\0$raw'\" | git hash-object -t tree -w --stdin "
 	       "--literally)\n"
 	       "c=$(git commit-tree -p HEAD -m odd $t)\n"
-	       "{ printf '%s refs/heads/main\\n\\n' $c; printf '%s\\n%s\\n' $c $t | git pack-objects "
+	       "{ printf '%s refs/heads/main\\n\\n' $c; printf '%s\\n%s\\n' $c $t | git "
+	       "pack-objects "
 	       "-q --stdout; } >$TREE/stream");
 	sh_says("$TREE/repo import $TREE/w box idle <$TREE/stream 3<$TREE/tips 2>&1 | cut -c1-7; "
 		"git log --format=%s -1; ls .git/objects/pack | wc -l",

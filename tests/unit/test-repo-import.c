@@ -372,14 +372,10 @@ static void a_stream_that_is_none_changes_nothing(void **state)
 	a_stream("HEAD refs/heads/main\\n", "said nothing");
 	a_stream("x\\n\\n", "cannot be understood");
 	a_stream("HEAD refs/heads/../x\\n\\n", "with the name 'refs/heads/../x'");
-	a_stream("OID refs/remotes/o/x\\n\\n",
-		 "cannot be understood");
-	a_stream("OID refs/heads/x.lock\\n\\n",
-		 "with the name 'refs/heads/x.lock'");
-	a_stream("OID refs/heads/-x\\n\\n",
-		 "with the name 'refs/heads/-x'");
-	a_stream("OID refs/heads/HEAD\\n\\n",
-		 "with the name 'refs/heads/HEAD'");
+	a_stream("OID refs/remotes/o/x\\n\\n", "cannot be understood");
+	a_stream("OID refs/heads/x.lock\\n\\n", "with the name 'refs/heads/x.lock'");
+	a_stream("OID refs/heads/-x\\n\\n", "with the name 'refs/heads/-x'");
+	a_stream("OID refs/heads/HEAD\\n\\n", "with the name 'refs/heads/HEAD'");
 	a_stream("OID refs/heads/x\\n\\n", "cut off");
 	a_stream("OID refs/heads/x\\n\\nPACKxxxxyyyy", "");
 	a_stream("OID refs/heads/x\\n\\n"

@@ -82,8 +82,8 @@ static void both_ways(git_object_t type, const char *bytes, size_t len, size_t n
 
 static void objects_are_the_same_after_both_ways(void **state)
 {
-	static const char commit[] = "tree " HEX "\nparent " HEX "\nauthor a <a> 1 +0000\n\ntree " HEX
-				     "\n";
+	static const char commit[] =
+		"tree " HEX "\nparent " HEX "\nauthor a <a> 1 +0000\n\ntree " HEX "\n";
 	static const char tag[] = "object " HEX "\ntype commit\ntag v1\n\nx\n";
 	char tree[9 + WIDE_LEN] = "100644 a";
 

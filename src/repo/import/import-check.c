@@ -82,8 +82,7 @@ static int want(struct check *c, const git_oid *oid, git_object_t type, const ch
 	if (missing ? c->im->partial && type != GIT_OBJECT_COMMIT : is == type)
 		return 0;
 	return err_set(c->err, EPROTO, "%s %s of the sandbox is %s", what,
-		       import_hex(c->im, oid, &hex),
-		       missing ? "missing" : "not what it should be");
+		       import_hex(c->im, oid, &hex), missing ? "missing" : "not what it should be");
 }
 
 static int check_entry(const struct gittree_entry *e, void *arg)

@@ -83,8 +83,7 @@ static int add_ref(const struct import *im, const struct import_row *from, json_
 		r = gitlib_err(err, name);
 	git_reference_free(made);
 	(void)json_object_set_new(row, "ref", json_text(name + strlen("refs/remotes/")));
-	(void)json_object_set_new(row, "oid",
-				  json_string(import_hex(im, &from->inside, &hex)));
+	(void)json_object_set_new(row, "oid", json_string(import_hex(im, &from->inside, &hex)));
 	(void)json_object_set_new(
 		row, "commits",
 		json_integer(has_head ? count_new(repo, &head, &from->inside) : -1));

@@ -61,10 +61,17 @@ static int run_git(const struct import *im, const struct question *q)
 	/* A branch without commits has the empty tree, which every git knows. */
 	const char *empty = im->wide ? EMPTY_TREE_WIDE : EMPTY_TREE;
 	const char *from = streq(q->from.v, "-") ? empty : q->from.v;
-	char *argv[] = {"git",		"-c", "core.hooksPath=/dev/null",
-			"-c",		"core.fsmonitor=false",
-			"read-tree",	NULL, NULL,
-			NULL,		NULL, NULL};
+	char *argv[] = {"git",
+			"-c",
+			"core.hooksPath=/dev/null",
+			"-c",
+			"core.fsmonitor=false",
+			"read-tree",
+			NULL,
+			NULL,
+			NULL,
+			NULL,
+			NULL};
 	size_t n = 6;
 	char *env[] = {index, dir, tree, home, path, "GIT_TERMINAL_PROMPT=0", NULL};
 	struct run run = RUN_INIT;

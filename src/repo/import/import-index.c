@@ -165,7 +165,8 @@ static int update(struct import *im, const char *path, const char **ret_why, str
 		return update_index(im, path, ret_why, err);
 	if (im->helper >= 0 && import_git_index(im))
 		return 0;
-	*ret_why = im->wide ? "git cannot move your index" : "your index is split or sparse, and git cannot move it";
+	*ret_why = im->wide ? "git cannot move your index"
+			    : "your index is split or sparse, and git cannot move it";
 	return -EBUSY;
 }
 

@@ -99,7 +99,8 @@ static void add_users(struct ref_moves *m, const struct import *im)
 		struct import_hex from, to;
 
 		if (import_is_taken(row))
-			refs_add(m, row->ref, import_hex(im, &row->host, &from), import_hex(im, &row->inside, &to));
+			refs_add(m, row->ref, import_hex(im, &row->host, &from),
+				 import_hex(im, &row->inside, &to));
 	}
 }
 

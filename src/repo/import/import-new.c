@@ -64,7 +64,8 @@ static int set_wide(const char *dir, bool told, struct err *err)
 	cleanup_git(config) git_config *config = NULL;
 
 	return git_config_open_ondisk(&config, path) < 0 ||
-			       git_config_set_int32(config, "core.repositoryformatversion", 1) < 0 ||
+			       git_config_set_int32(config, "core.repositoryformatversion", 1) <
+				       0 ||
 			       (!told && git_config_set_string(config, "extensions.objectformat",
 							       "sha256") < 0)
 		       ? gitlib_err(err, "cannot make a repository")

@@ -267,8 +267,7 @@ static bool is_object(const struct import *im, const char *name)
 	if (n > import_hex_len(im) || strspn(name, "0123456789abcdefABCDEF") != n)
 		return false;
 	n = n < GIT_OID_HEXSZ ? n : GIT_OID_HEXSZ;
-	return n >= GIT_OID_MINPREFIXLEN &&
-	       git_oid_fromstrn(&prefix, name, n) == 0 &&
+	return n >= GIT_OID_MINPREFIXLEN && git_oid_fromstrn(&prefix, name, n) == 0 &&
 	       git_odb_exists_prefix(&full, im->odb, &prefix, n) != GIT_ENOTFOUND;
 }
 
@@ -478,9 +477,8 @@ static bool is_merged(const struct import *im)
 	const struct import_row *current = import_current(im);
 	git_oid theirs;
 
-	return !line ||
-	       (current && import_oid(im, line + strlen(begin), &theirs) &&
-		import_descends(im, &current->inside, &theirs));
+	return !line || (current && import_oid(im, line + strlen(begin), &theirs) &&
+			 import_descends(im, &current->inside, &theirs));
 }
 
 /* A sync brought it in, and the host has gone on since. */

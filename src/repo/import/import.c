@@ -503,8 +503,7 @@ static void put_row(const struct import *im, const struct import_row *row, json_
 	cleanup_free char *held = import_own_name(im, "", row->ref);
 	struct import_hex hex;
 	json_t *j = json_pack("{so ss sI}", "ref", json_text(row->ref), "oid",
-			      import_hex(im, &row->inside, &hex), "commits",
-			      count_new(im, row));
+			      import_hex(im, &row->inside, &hex), "commits", count_new(im, row));
 
 	if (import_is_taken(row)) {
 		(void)json_object_set_new(j, "how", json_string(how[row->verdict]));

@@ -84,12 +84,12 @@ struct import {
 	int lock;	  /* of a submodule; -1: none */
 	const char *name; /* of the sandbox */
 	git_repository *repo;
-	struct wide *wide; /* names are SHA-256, see repo/wide/wide.h; NULL: they are SHA-1 */
-	git_odb *odb;	   /* the user's objects and the received ones */
-	git_odb *received; /* the received ones alone; NULL: there are none */
-	char *quarantine;  /* their directory */
+	struct wide *wide;	 /* names are SHA-256, see repo/wide/wide.h; NULL: they are SHA-1 */
+	git_odb *odb;		 /* the user's objects and the received ones */
+	git_odb *received;	 /* the received ones alone; NULL: there are none */
+	char *quarantine;	 /* their directory */
 	char pack[WIDE_HEX + 1]; /* the name of their pack */
-	char *keep;	   /* a file that keeps their pack from `git gc`; NULL: there is none */
+	char *keep; /* a file that keeps their pack from `git gc`; NULL: there is none */
 	size_t n_objects;
 	git_oid *borrowed; /* objects of the user's that they name */
 	size_t n_borrowed;

@@ -80,8 +80,8 @@ static char *find_git(void)
 
 static int allow(const struct landlock *l, const char *git, const struct strv *dirs, bool writes)
 {
-	static const char *const system[] = {"/usr",	       "/lib",		 "/lib64", "/bin",
-					     "/etc/ld.so.cache", "/nix/store", "/gnu/store"};
+	static const char *const system[] = {
+		"/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/nix/store", "/gnu/store"};
 	cleanup_free char *bin = path_dir(git), *prefix = path_dir(bin);
 	/* "/" would be everything: git in /bin has its libraries in /usr and /lib. */
 	int r = streq(prefix, "/") || !*prefix
@@ -188,9 +188,10 @@ int wide_git_start(struct wide_git *g, const struct strv *dirs, struct err *err)
 	*g = (struct wide_git){.ask = -1, .pack = -1, .packed = -1, .why = -1};
 	g->reader.pidfd = g->packer.pidfd = -1;
 	if (!git)
-		return err_set(err, ENOENT,
-			       "this repository names objects by SHA-256, and ralph needs git on the "
-			       "host for it; install git");
+		return err_set(
+			err, ENOENT,
+			"this repository names objects by SHA-256, and ralph needs git on the "
+			"host for it; install git");
 	r = make_dir(dirs);
 	if (r < 0)
 		return err_sys(err, -r, "cannot write to '%s'", dirs->v[0]);

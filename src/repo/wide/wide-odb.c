@@ -103,7 +103,7 @@ static int refresh(git_odb_backend *be)
 	return b->received || wide_store_look(&b->w->store) == 0 ? 0 : GIT_ERROR;
 }
 
-static int foreach (git_odb_backend *be, git_odb_foreach_cb cb, void *arg)
+static int foreach(git_odb_backend *be, git_odb_foreach_cb cb, void *arg)
 {
 	struct backend *b = (struct backend *)be;
 	const struct wide_pack *p = &b->w->received;
@@ -112,9 +112,8 @@ static int foreach (git_odb_backend *be, git_odb_foreach_cb cb, void *arg)
 	for (size_t i = 0; r == 0 && i < p->n; i++) {
 		git_oid oid;
 
-		r = wide_names_add(b->w->names, p->names + i * WIDE_LEN, &oid) < 0
-			    ? GIT_ERROR
-			    : cb(&oid, arg);
+		r = wide_names_add(b->w->names, p->names + i * WIDE_LEN, &oid) < 0 ? GIT_ERROR
+										   : cb(&oid, arg);
 	}
 	return r;
 }
@@ -151,7 +150,8 @@ static int deflate(const char *p, size_t n, struct buf *out)
 	return r < 0 ? r : put32(out, c << 16 | a);
 }
 
-static int write_loose(const struct wide *w, const unsigned char full[WIDE_LEN], const struct buf *b)
+static int write_loose(const struct wide *w, const unsigned char full[WIDE_LEN],
+		       const struct buf *b)
 {
 	char hex[WIDE_HEX + 1];
 	cleanup_free char *dir = NULL, *path = NULL;

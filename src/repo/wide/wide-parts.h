@@ -37,11 +37,11 @@ bool wide_pack_has(const struct wide_pack *p, const unsigned char *prefix, size_
 
 struct wide_git {
 	struct child reader, packer;
-	int ask, pack;	   /* to the two */
-	FILE *told;	   /* from the reader */
-	int packed;	   /* from the packer */
-	int why;	   /* a memory file: what the packer said when it failed */
-	bool lost;	   /* the reader said what cannot be understood */
+	int ask, pack; /* to the two */
+	FILE *told;    /* from the reader */
+	int packed;    /* from the packer */
+	int why;       /* a memory file: what the packer said when it failed */
+	bool lost;     /* the reader said what cannot be understood */
 };
 
 /* dirs[0] is the quarantine, and their git directory. */

@@ -92,10 +92,9 @@ int wide_open(const char *path, const struct gitdir *git, git_repository **ret,
 	r = make_quarantine(w, git->common, err);
 	if (r == 0)
 		r = start(w, err);
-	if (r == 0 &&
-	    (open_repository(path, &repo) < 0 || wide_odb_new(w, false, &odb) < 0 ||
-	     git_repository_set_odb(repo, odb) < 0 || wide_refs_attach(w, git, repo) < 0 ||
-	     set_index(repo) < 0))
+	if (r == 0 && (open_repository(path, &repo) < 0 || wide_odb_new(w, false, &odb) < 0 ||
+		       git_repository_set_odb(repo, odb) < 0 ||
+		       wide_refs_attach(w, git, repo) < 0 || set_index(repo) < 0))
 		r = gitlib_err(err, path);
 	if (r < 0) {
 		git_repository_free(take_ptr(repo));
