@@ -1,9 +1,11 @@
 #include "live/home-ready.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/path.h"
 #include "live/autosave.h"
 #include "live/home-checks.h"
@@ -11,6 +13,7 @@
 #include "live/login-left.h"
 #include "record/home-fill.h"
 #include "record/home.h"
+#include "workspace/gitdir.h"
 
 /* A throw-away home that a killed sandbox left is not used again. */
 static int make_own(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err)
@@ -28,10 +31,61 @@ static int make_own(const struct store_entry *e, const struct sandbox_spec *spec
 	return r;
 }
 
+/* The same place with, or without, a repository. The caller frees it. */
+static char *other_project(const char *project)
+{
+	return streq(path_base(project), ".git") ? path_dir(project) : path_join(project, ".git");
+}
+
+static bool is_there(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
+/*
+ * A directory that became a repository, or is none any more, has another key. Its home is that of the
+ * same people and agents, so it goes along.
+ */
+static int follow_git(const struct places *p, const struct sandbox_spec *spec, struct err *err)
+{
+	const struct gitdir none = {0};
+	cleanup_free char *other = other_project(spec->project), *key = NULL, *whose = NULL;
+	cleanup_free char *now = home_path(p, spec->home_key), *was = NULL;
+	char instance[GITDIR_KEY_LEN + 1];
+	cleanup_fd int lock = -1;
+	int r;
+
+	gitdir_key(&none, other, instance);
+	key = home_key(other, instance);
+	was = home_path(p, key);
+	whose = home_project(p, key);
+	if (is_there(now) || !is_there(was) || !whose || !streq(whose, other))
+		return 0;
+	/* Without a repository its git directory must be gone, and not only be one that does not count. */
+	if (!streq(path_base(spec->project), ".git") && is_there(other))
+		return 0;
+	r = home_lock_alone(p, key, 0, &lock, err);
+	if (r == -EBUSY)
+		return err_set(err, EBUSY,
+			       "a sandbox is running with the home that '%s' had before its "
+			       "repository was made or removed; stop it first: ralph ls",
+			       spec->workspace);
+	if (r == 0)
+		r = home_rename(p, key, spec->home_key, err);
+	if (r == 0)
+		log_info("home", "the home of '%s' is that of '%s' now", other, spec->project);
+	return r;
+}
+
 static int make_projects(const struct places *p, const struct store_entry *e,
 			 const struct sandbox_spec *spec, bool alone, struct err *err)
 {
-	int r = alone ? home_migrate(p, e, spec, err) : 0;
+	int r = alone ? follow_git(p, spec, err) : 0;
+
+	if (r == 0 && alone)
+		r = home_migrate(p, e, spec, err);
 
 	if (r == 0)
 		r = home_make(p, spec->home_key, spec->project, err);

@@ -289,6 +289,11 @@ static bool admit_remote(const struct gitconfig_entry *e, void *arg)
 	cleanup_free char *ref = e->sub ? xasprintf("refs/heads/%s", e->sub) : NULL;
 	bool branch = streq(e->section, "branch") && ref && git_ref_is_valid(ref);
 
+	/* How objects are named is no choice of the new repository's. */
+	if (streq(e->section, "extensions") && !e->sub && streq(e->key, "objectformat") &&
+	    e->value && streq(e->value, "sha256"))
+		put_entry(arg, e);
+
 	if (streq(e->section, "remote") && is_plain(e->sub) && streq(e->key, "url"))
 		put_remote(arg, e);
 	else if (branch && ((streq(e->key, "remote") && is_plain(e->value)) ||

@@ -277,6 +277,56 @@ int home_remove(const struct places *p, const char *key, struct err *err)
 	return path_remove_tree(AT_FDCWD, doomed, err);
 }
 
+/* The memory of agents in containers. */
+static void rename_in_volumes(const struct places *p, const char *from, const char *to)
+{
+	static const char *const ends[] = {"", ".exported.json"};
+	cleanup_free char *volumes = path_join(p->state, "volumes");
+	DIR *d = opendir(volumes);
+	const struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		if (e->d_name[0] == '.' || e->d_type != DT_DIR)
+			continue;
+		for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+			cleanup_free char *a = xasprintf("%s/%s%s", e->d_name, from, ends[i]);
+			cleanup_free char *b = xasprintf("%s/%s%s", e->d_name, to, ends[i]);
+
+			if (renameat2(dirfd(d), a, dirfd(d), b, RENAME_NOREPLACE) < 0 &&
+			    errno != ENOENT)
+				log_warn("home", "'%s/%s' stays where it is: %s", volumes, a,
+					 strerror(errno));
+		}
+	}
+	if (d)
+		(void)closedir(d);
+}
+
+int home_rename(const struct places *p, const char *from, const char *to, struct err *err)
+{
+	static const char *const beside[] = {"values", "exported.json", "piped"};
+	static const char *const rest[] = {"values.lock", "exported.json.lock", "project", "lock"};
+	cleanup_free char *is = home_path(p, from), *becomes = home_path(p, to);
+
+	rename_in_volumes(p, from, to);
+	for (size_t i = 0; i < ARRAY_SIZE(beside); i++) {
+		cleanup_free char *a = home_beside(p, from, beside[i]);
+		cleanup_free char *b = home_beside(p, to, beside[i]);
+
+		if (renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_NOREPLACE) < 0 && errno != ENOENT)
+			return err_sys(err, errno, "cannot move '%s' to '%s'", a, b);
+	}
+	/* The home itself goes last: without it the next call would have nothing to do. */
+	if (renameat2(AT_FDCWD, is, AT_FDCWD, becomes, RENAME_NOREPLACE) < 0)
+		return err_sys(err, errno, "cannot move '%s' to '%s'", is, becomes);
+	for (size_t i = 0; i < ARRAY_SIZE(rest); i++) {
+		cleanup_free char *file = home_beside(p, from, rest[i]);
+
+		(void)unlink(file);
+	}
+	return 0;
+}
+
 /* ---- lists ---- */
 
 typedef bool accept_fn(const char *name);

@@ -63,6 +63,9 @@ int home_make(const struct places *p, const char *key, const char *project, stru
 void home_link(const struct store_entry *e, const char *key);
 /* Removes the home and what lies beside it, volumes included; the caller holds the lock alone. */
 int home_remove(const struct places *p, const char *key, struct err *err);
+/* A project has another key from now on; the caller holds both locks alone, and there is no home `to`.
+ * One that is killed goes on with the next call. */
+int home_rename(const struct places *p, const char *from, const char *to, struct err *err);
 /* The project of a home; NULL: not known. */
 char *home_project(const struct places *p, const char *key);
 

@@ -298,6 +298,17 @@ static int write_pin(const struct import *im, const struct pin *pin, struct err 
 	return 0;
 }
 
+/* What it puts back would need the list of stashes, which only libgit2 reads here. */
+static int refuse_wide(const struct import *im, struct err *err)
+{
+	return im->wide ? err_set(err, ENOTSUP,
+				  "'%s' names objects by SHA-256, and ralph cannot put it back "
+				  "after "
+				  "a sandbox that shares it; use another engine, or --clone",
+				  im->git.common)
+			: 0;
+}
+
 int put_back_pin(const char *root, const char *name, json_t *out, struct err *err)
 {
 	cleanup_(import_done) struct import im = {.name = name, .helper = -1};
@@ -308,6 +319,8 @@ int put_back_pin(const char *root, const char *name, json_t *out, struct err *er
 
 	fd_close_rest(keep, ARRAY_SIZE(keep));
 	r = import_open(&im, root, &lock, err);
+	if (r == 0)
+		r = refuse_wide(&im, err);
 	if (r == 0)
 		r = import_read_tips(&im, err);
 	if (r == 0)
@@ -346,6 +359,8 @@ int put_back_run(const char *root, const char *name, bool for_loop, json_t *out,
 	(void)json_object_set_new(out, "back", b.out);
 	fd_close_rest(keep, ARRAY_SIZE(keep));
 	r = import_open(&im, root, &lock, err);
+	if (r == 0)
+		r = refuse_wide(&im, err);
 	if (r == 0)
 		r = import_read_tips(&im, err);
 	if (r == 0)

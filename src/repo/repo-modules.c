@@ -75,49 +75,82 @@ static json_t *note_of(const struct repo *m, const struct repo_oid *head, const 
 			 branch ? branch : "", "view", view);
 }
 
-/* One that cannot be looked at is not noted, and so not put back. */
-static int look_at_module(const struct repo *r, const char *path, const char *name, json_t *note,
-			  struct err *err)
+struct noting {
+	struct repo *top;
+	const char *name; /* of the sandbox whose proposals go; NULL: none do */
+	json_t *note;
+	unsigned depth;
+};
+
+static int note_links(struct noting *n, struct repo *in, const char *below, struct err *err);
+
+/*
+ * One that cannot be looked at is not noted, and so not put back. Those in it come first: a commit that
+ * names theirs is taken after them.
+ */
+static int look_at_module(struct noting *n, const char *path, struct err *err)
 {
 	cleanup_repo struct repo *m = NULL;
 	cleanup_strv struct strv dirty = {0};
 	cleanup_json json_t *view = NULL;
 	cleanup_free char *branch = NULL;
 	struct repo_oid head = {0};
-	int rc = open_module(r, path, &m, err);
+	int rc = open_module(n->top, path, &m, err);
 
 	if (rc == 0)
 		rc = repo_view_take(m, &view, err);
 	if (rc == 0)
 		rc = repo_view_use(m, view, err);
 	if (rc == 0)
+		rc = note_links(n, m, path, err);
+	if (rc == 0)
 		rc = repo_dirty(m, &dirty, err);
 	if (rc == 0)
 		rc = repo_head(m, &head, &branch, err);
-	if (rc == 0 && name)
-		rc = repo_proposal_settle(m, name, "", NULL, err);
+	if (rc == 0 && n->name)
+		rc = repo_proposal_settle(m, n->name, "", NULL, err);
 	if (rc == 0 && dirty.n == 0 && head.hex[0])
-		(void)json_object_set_new(note, path, note_of(m, &head, branch, view));
+		(void)json_object_set_new(n->note, path, note_of(m, &head, branch, view));
+	return rc;
+}
+
+/* The submodules of a repository, which is one itself where below is not "". */
+static int note_links(struct noting *n, struct repo *in, const char *below, struct err *err)
+{
+	const struct repo_task task = REPO_TASK(list_links, NULL, 0);
+	cleanup_json json_t *out = NULL;
+	cleanup_strv struct strv paths = {0};
+	int rc;
+
+	if (!has_modules(in) || n->depth == REPO_MODULES_DEPTH)
+		return 0;
+	rc = repo_work(in, &task, &out, err);
+	repo_answer_list(out, "paths", &paths);
+	n->depth++;
+	for (size_t i = 0; rc == 0 && i < paths.n; i++) {
+		cleanup_free char *path =
+			*below ? path_join(below, paths.v[i]) : xstrdup(paths.v[i]);
+		struct err why = {0};
+
+		if (json_object_size(n->note) == REPO_MODULES_MAX)
+			rc = err_set(err, E2BIG, "there are more than %d submodules",
+				     REPO_MODULES_MAX);
+		else if (look_at_module(n, path, &why) < 0)
+			log_debug("repo", "submodule '%s' is not noted: %s", path, why.msg);
+	}
+	n->depth--;
 	return rc;
 }
 
 int repo_modules_note(struct repo *r, const char *name, struct err *err)
 {
-	const struct repo_task task = REPO_TASK(list_links, NULL, 0);
-	cleanup_json json_t *out = NULL, *note = json_object();
-	cleanup_strv struct strv paths = {0};
+	cleanup_json json_t *note = json_object();
+	struct noting n = {.top = r, .name = name, .note = note};
 	int rc;
 
 	if (!has_modules(r))
 		return repo_note_remove(r, NOTE, err);
-	rc = repo_work(r, &task, &out, err);
-	repo_answer_list(out, "paths", &paths);
-	for (size_t i = 0; rc == 0 && i < paths.n; i++) {
-		struct err why = {0};
-
-		if (look_at_module(r, paths.v[i], name, note, &why) < 0)
-			log_debug("repo", "submodule '%s' is not noted: %s", paths.v[i], why.msg);
-	}
+	rc = note_links(&n, r, "", err);
 	return rc == 0 ? repo_note_write(r, NOTE, note, err) : rc;
 }
 

@@ -11,6 +11,7 @@
  * the user's to judge. NAME is the sandbox.
  */
 #define REPO_MODULES_MAX 256
+#define REPO_MODULES_DEPTH 8 /* submodules of submodules; deeper ones are left alone */
 
 /* Notes the submodules that are initialised; what is still held of them is given up. */
 int repo_modules_note(struct repo *r, const char *name, struct err *err);

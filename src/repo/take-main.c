@@ -33,19 +33,49 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "repo/import/import.h"
+#include "repo/wide/wide.h"
 
 #define TIPS_MAX 64
 #define MINE_COMMITS_MAX 1000
 #define FILE_DIFF_MAX (256 * KiB) /* a larger file is not compared */
 
-static int open_repo(const char *dir, git_repository **ret, struct err *err)
+/* A repository of the user's, of either kind of names. */
+struct opened {
+	git_repository *repo;
+	struct wide *wide; /* NULL: names are SHA-1 */
+	struct gitdir git;
+};
+
+static void opened_done(struct opened *o)
 {
-	return git_repository_open_ext(ret, dir, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL) < 0
-		       ? gitlib_err(err, dir)
-		       : 0;
+	git_repository_free(o->repo);
+	wide_free(o->wide);
+	gitdir_done(&o->git);
+}
+
+static int open_repo(const char *dir, struct opened *ret, struct err *err)
+{
+	bool wide = false;
+	int r = gitdir_find(dir, NULL, &ret->git, err);
+
+	if (r == 0 && ret->git.common)
+		r = wide_is(ret->git.common, &wide, err);
+	if (r == 0 && wide)
+		return wide_open(dir, &ret->git, &ret->repo, &ret->wide, err);
+	if (r == 0 &&
+	    git_repository_open_ext(&ret->repo, dir, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL) < 0)
+		r = gitlib_err(err, dir);
+	return r;
+}
+
+static bool read_oid(const struct opened *o, const char *text, git_oid *ret)
+{
+	return o->wide ? strlen(text) == WIDE_HEX && wide_oid(o->wide, text, ret)
+		       : git_oid_fromstr(ret, text) == 0;
 }
 
 struct tips {
+	const struct opened *of;
 	json_t *oids;
 };
 
@@ -53,28 +83,29 @@ static int add_tip(git_reference *ref, void *arg)
 {
 	const struct tips *t = arg;
 	const git_oid *oid = git_reference_target(ref);
-	char hex[GIT_OID_HEXSZ + 1];
+	char hex[WIDE_HEX + 1];
+	const char *text = !oid		 ? NULL
+			   : t->of->wide ? wide_hex(t->of->wide, oid, hex)
+					 : git_oid_tostr(hex, GIT_OID_HEXSZ + 1, oid);
 
-	if (oid && json_array_size(t->oids) < TIPS_MAX)
-		(void)json_array_append_new(t->oids,
-					    json_string(git_oid_tostr(hex, sizeof(hex), oid)));
+	if (text && json_array_size(t->oids) < TIPS_MAX)
+		(void)json_array_append_new(t->oids, json_string(text));
 	git_reference_free(ref);
 	return 0;
 }
 
 static int cmd_tips(char **argv, json_t *out, struct err *err)
 {
-	struct tips t = {.oids = json_array()};
-	git_repository *repo = NULL;
+	cleanup_(opened_done) struct opened o = {0};
+	struct tips t = {.of = &o, .oids = json_array()};
 	git_reference *head = NULL;
-	int r = open_repo(argv[0], &repo, err);
+	int r = open_repo(argv[0], &o, err);
 
-	if (r == 0 && git_repository_head(&head, repo) == 0)
+	if (r == 0 && git_repository_head(&head, o.repo) == 0)
 		(void)add_tip(head, &t);
-	if (r == 0 && git_reference_foreach(repo, add_tip, &t) < 0)
+	if (r == 0 && git_reference_foreach(o.repo, add_tip, &t) < 0)
 		r = gitlib_err(err, "cannot read the branches");
 	(void)json_object_set_new(out, "tips", t.oids);
-	git_repository_free(repo);
 	return r;
 }
 
@@ -143,22 +174,21 @@ static int cmd_show(char **argv, json_t *out, struct err *err)
 {
 	cleanup_free char *held = xasprintf("refs/ralph/%s/%s", argv[1], argv[2]);
 	cleanup_free char *ref = xasprintf("refs/%s", argv[2]);
-	git_repository *repo = NULL;
+	cleanup_(opened_done) struct opened o = {0};
 	git_oid is, host, base;
 	bool has_base;
-	int r = open_repo(argv[0], &repo, err);
+	int r = open_repo(argv[0], &o, err);
 
-	if (r == 0 && git_reference_name_to_id(&is, repo, held) < 0)
+	if (r == 0 && git_reference_name_to_id(&is, o.repo, held) < 0)
 		r = gitlib_err(err, held);
 	if (r == 0) {
-		has_base = (git_reference_name_to_id(&host, repo, ref) == 0 ||
-			    head_oid(repo, &host) == 0) &&
-			   repo_base(repo, &host, &is, &base);
-		r = repo_print_diff(repo, has_base ? &base : NULL, &is,
+		has_base = (git_reference_name_to_id(&host, o.repo, ref) == 0 ||
+			    head_oid(o.repo, &host) == 0) &&
+			   repo_base(o.repo, &host, &is, &base);
+		r = repo_print_diff(o.repo, has_base ? &base : NULL, &is,
 				    strchr(argv[3], 's') != NULL, strchr(argv[3], 't') != NULL,
 				    err);
 	}
-	git_repository_free(repo);
 	return r;
 }
 
@@ -177,37 +207,35 @@ static int first_parent(git_repository *repo, const git_oid *oid, git_oid *ret, 
 
 static int cmd_commit(char **argv, json_t *out, struct err *err)
 {
-	git_repository *repo = NULL;
+	cleanup_(opened_done) struct opened o = {0};
 	git_oid from, to;
 	bool has = true;
-	int r = open_repo(argv[0], &repo, err);
+	int r = open_repo(argv[0], &o, err);
 
 	(void)out;
-	if (r == 0 && (git_oid_fromstr(&to, argv[2]) < 0 ||
-		       (argv[1][0] && git_oid_fromstr(&from, argv[1]) < 0)))
-		r = gitlib_err(err, "that is no commit");
+	if (r == 0 &&
+	    (!read_oid(&o, argv[2], &to) || (argv[1][0] && !read_oid(&o, argv[1], &from))))
+		r = err_usage(err, "that is no commit");
 	if (r == 0 && !argv[1][0])
-		r = first_parent(repo, &to, &from, &has, err);
+		r = first_parent(o.repo, &to, &from, &has, err);
 	if (r == 0)
-		r = repo_print_diff(repo, has ? &from : NULL, &to, strchr(argv[3], 's') != NULL,
+		r = repo_print_diff(o.repo, has ? &from : NULL, &to, strchr(argv[3], 's') != NULL,
 				    strchr(argv[3], 't') != NULL, err);
-	git_repository_free(repo);
 	return r;
 }
 
 static int cmd_file_diff(char **argv, json_t *out, struct err *err)
 {
-	git_repository *repo = NULL;
+	cleanup_(opened_done) struct opened o = {0};
 	cleanup_buf struct buf now;
-	int r = open_repo(argv[0], &repo, err);
+	int r = open_repo(argv[0], &o, err);
 
 	buf_init(&now, FILE_DIFF_MAX);
 	if (r == 0) {
 		r = fd_read_all(STDIN_FILENO, &now);
 		r = r < 0 ? err_sys(err, -r, "cannot read the file")
-			  : repo_print_file_diff(repo, argv[1], &now, err);
+			  : repo_print_file_diff(o.repo, argv[1], &now, err);
 	}
-	git_repository_free(repo);
 	return r;
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 
 #define PACK_HEAD_LEN 12
 
@@ -91,11 +92,17 @@ ssize_t repo_stream_read(struct repo_stream *s, void *p, size_t n)
 	return (ssize_t)n;
 }
 
+static uint32_t be32(const char *p)
+{
+	const uint8_t *n = (const uint8_t *)p;
+
+	return (uint32_t)n[0] << 24 | (uint32_t)n[1] << 16 | (uint32_t)n[2] << 8 | n[3];
+}
+
 /* The last field of the pack header is the number of objects. */
 static int count_objects(struct repo_stream *s, char head[PACK_HEAD_LEN], struct err *err)
 {
 	size_t have = 0;
-	const uint8_t *n = (const uint8_t *)head + 8;
 
 	while (have < PACK_HEAD_LEN) {
 		ssize_t got = repo_stream_read(s, head + have, PACK_HEAD_LEN - have);
@@ -106,7 +113,44 @@ static int count_objects(struct repo_stream *s, char head[PACK_HEAD_LEN], struct
 	}
 	if (memcmp(head, "PACK", 4) != 0)
 		return err_set(err, EPROTO, "what came out of the sandbox is no pack");
-	return n[0] | n[1] | n[2] | n[3] ? 1 : 0;
+	return be32(head + 8) ? 1 : 0;
+}
+
+/* 1: objects follow, and head is what begins them; 0: there are none, and the writer has been drained. */
+static int begin_pack(struct repo_stream *s, char head[PACK_HEAD_LEN], struct err *err)
+{
+	int r = count_objects(s, head, err);
+	ssize_t n;
+
+	if (r == 0)
+		while ((n = more(s)) > 0 && s->total <= REPO_PACK_MAX)
+			(void)used(s, (size_t)n);
+	return r;
+}
+
+int repo_stream_copy_pack(struct repo_stream *s, int to, struct err *err)
+{
+	git_indexer_progress progress = {0};
+	char head[PACK_HEAD_LEN];
+	ssize_t n;
+	int r = begin_pack(s, head, err), rc;
+
+	if (r <= 0)
+		return r;
+	if (be32(head + 8) > GITLIB_PACK_OBJECTS_MAX)
+		return err_set(err, EFBIG, "there are more new objects than are taken over");
+	progress.total_objects = be32(head + 8);
+	rc = fd_write_all(to, head, sizeof(head));
+	while (rc == 0 && (n = more(s)) > 0) {
+		rc = fd_write_all(to, used(s, (size_t)n), (size_t)n);
+		if (s->total > REPO_PACK_MAX)
+			return err_set(err, EFBIG, "there is more new data than is taken over");
+		if (s->progress)
+			(void)s->progress(&progress,
+					  s->arg); /* the reader does not say how far it is */
+	}
+	/* A reader that is gone has found a fault, and says it by how it ended. */
+	return rc < 0 && rc != -EPIPE ? err_sys(err, -rc, "cannot write the objects") : 1;
 }
 
 int repo_stream_pack(struct repo_stream *s, git_odb *odb, const char *pack_dir, git_oid *ret_name,
@@ -117,11 +161,8 @@ int repo_stream_pack(struct repo_stream *s, git_odb *odb, const char *pack_dir, 
 	git_indexer *indexer = NULL;
 	char head[PACK_HEAD_LEN];
 	ssize_t n;
-	int r = count_objects(s, head, err);
+	int r = begin_pack(s, head, err);
 
-	if (r == 0)
-		while ((n = more(s)) > 0 && s->total <= REPO_PACK_MAX)
-			(void)used(s, (size_t)n); /* no objects to take; drain the writer */
 	if (r <= 0)
 		return r;
 	(void)git_indexer_options_init(&opts, GIT_INDEXER_OPTIONS_VERSION);

@@ -40,3 +40,5 @@ ssize_t repo_stream_read(struct repo_stream *s, void *p, size_t n);
  */
 int repo_stream_pack(struct repo_stream *s, git_odb *odb, const char *pack_dir, git_oid *ret_name,
 		     struct err *err);
+/* The same pack, as it is, to a descriptor. 1: it was written. */
+int repo_stream_copy_pack(struct repo_stream *s, int to, struct err *err);

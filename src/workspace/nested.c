@@ -128,13 +128,25 @@ static bool is_empty_dir(int at, const char *name)
 	return n < 3; /* "." and ".." */
 }
 
+/* May the guest make a name in it? It has no more rights than the owner, also where root runs it. */
+static bool is_writable(int dir)
+{
+	struct stat st;
+
+	if (fstat(dir, &st) < 0)
+		return false;
+	if (st.st_uid == geteuid())
+		return (st.st_mode & (S_IWUSR | S_IXUSR)) == (S_IWUSR | S_IXUSR);
+	return faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) == 0;
+}
+
 /* Nothing, or a place that a start made: as empty as what is mounted there is not. */
 static bool is_free(int parent, const char *name, mode_t content)
 {
 	struct stat st;
 
 	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT && faccessat(parent, ".", W_OK | X_OK, AT_EACCESS) == 0;
+		return errno == ENOENT && is_writable(parent);
 	if ((st.st_mode & S_IFMT) != (content & S_IFMT))
 		return false;
 	return S_ISDIR(st.st_mode) ? is_empty_dir(parent, name) : st.st_size == 0;

@@ -419,6 +419,29 @@ with open(".mcp.json", "w") as f:
 	ralph stop "$name"
 }
 
+@test 'protected files that git checkout of the user replaces are protected again' {
+	local name=switch-${WS##*-} file
+
+	mkdir .zed
+	echo one | tee .zed/settings.json >.mcp.json
+	git add -f .mcp.json .zed
+	git commit -q -m one
+	git checkout -q -b other
+	echo two | tee .zed/settings.json >.mcp.json
+	git commit -q -a -m two
+	git checkout -q -
+	ralph run -d -n "$name"
+	git checkout -q other
+	wait_until covered "$name" "$WS/.mcp.json" # of the other the whole directory is read-only
+	settled "$name"
+	for file in .mcp.json .zed/settings.json; do
+		must_fail ralph exec "$name" sh -c "echo theirs >$file" 2>/dev/null
+		same two "$(cat "$file")"
+	done
+	ralph stop "$name"
+	same '' "$(git status --porcelain)"
+}
+
 @test 'a sandbox whose file cannot be covered again ends, and it is said' {
 	local name=lost-${WS##*-}
 

@@ -268,3 +268,13 @@ for i in range(101000):
 	[ -d sub/.git ]
 	has "$(cat "$T/notices")" "$WS/sub/.git' is new or changed"
 }
+
+@test 'a directory that the agent closed to writing keeps no sandbox from starting, and what was in it stays put away' {
+	attack 'mkdir doc; git init -q doc; chmod 555 doc'
+	[ -n "$(nested doc/.git)" ]
+	clean
+	same started "$("$RALPH" run --rm -- echo started 2>"$T/notices")"
+	[ -n "$(nested doc/.git)" ]
+	chmod 755 doc
+	has "$("$RALPH" run --rm -- git -C doc rev-parse --git-dir)" .git
+}

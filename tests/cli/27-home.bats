@@ -20,6 +20,21 @@ home() {
 	same 1 "$(find "$XDG_STATE_HOME/ralph/homes" -mindepth 1 -maxdepth 1 -type d | wc -l)"
 }
 
+@test 'git init in a plain directory keeps the home, and so does removing .git' {
+	mkdir "$HOME/plain"
+	cd "$HOME/plain"
+	ralph run -n before -- sh -c 'echo kept >~/mark'
+	git init -q .
+	same kept "$(ralph run -n after -- sh -c 'cat ~/mark; echo more >~/more' 2>"$T/err")"
+	has "$(cat "$T/err")" "the home of '$HOME/plain' is that of '$HOME/plain/.git' now"
+	same kept "$(ralph run -n after -- sh -c 'cat ~/mark' 2>"$T/err")"
+	lacks "$(cat "$T/err")" 'the home of'
+	rm -rf .git
+	same more "$(ralph run -n again -- sh -c 'cat ~/more' 2>/dev/null)"
+	same 1 "$(find "$XDG_STATE_HOME/ralph/homes" -mindepth 1 -maxdepth 1 -type d -name 'plain-*' | wc -l)"
+	same "$HOME/plain" "$(readlink "$XDG_STATE_HOME"/ralph/homes/plain-*.project)"
+}
+
 @test 'rm, prune and --rm leave the home; --rm has another one' {
 	ralph run -- sh -c 'echo kept >~/mark'
 	same '' "$(ralph run --rm -- sh -c 'cat ~/mark 2>/dev/null; echo lost >~/mark')"

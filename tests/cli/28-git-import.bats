@@ -157,6 +157,69 @@ diverge() {
 	clean
 }
 
+# wide: the repository of this test names its objects by SHA-256.
+wide() {
+	rm -rf .git
+	git init -q --object-format=sha256 .
+	git config user.name user
+	git config user.email user@example.org
+	git add .
+	git commit -q -m first
+	BRANCH=$(git symbolic-ref --short HEAD)
+}
+
+@test 'with SHA-256 commits are imported, held, merged and taken by force as with SHA-1' {
+	wide
+	inside 'echo one >>file; git add file; git commit -qm one; git tag v1; git branch new' 2>"$T/err"
+	has "$(cat "$T/err")" "$BRANCH: 1 commit imported"
+	same one "$(subject)"
+	same "$(git rev-parse HEAD)" "$(git rev-parse v1 new | uniq)"
+	clean
+	diverge
+	has "$(cat "$T/err")" "2 commits on '$BRANCH' are held"
+	has "$(ralph diff "$NAME")" '+b'
+	ralph apply "$NAME"
+	git merge-base --is-ancestor HEAD^2 HEAD
+	clean
+	live 'git commit -q --amend -m theirs --allow-empty; git reset -q --hard HEAD~1; git commit -q --allow-empty -m other' 2>"$T/err" || cat "$T/err"
+	ralph apply --force "$BRANCH" "$NAME"
+	same other "$(subject)"
+	git fsck --no-progress --no-dangling
+}
+
+@test 'with SHA-256 a live sandbox follows the user, a clone is shown and applied, and an own repository is adopted' {
+	wide
+	stay
+	git commit -q --allow-empty -m users
+	has "$(live 'git log -1 --format=%s')" users
+	ralph rm -f "$NAME"
+	ralph run --agent command --clone -n "clone-$NAME" -- sh -euc 'echo c >c; git add c; git commit -qm inclone'
+	has "$(ralph diff "clone-$NAME")" '+c'
+	ralph apply "clone-$NAME"
+	same inclone "$(subject "clone-$NAME/$BRANCH")"
+	inside 'git init -q --object-format=sha256 lib; cd lib; echo l >l; git add l; git -c user.name=a -c user.email=a@b commit -qm lib'
+	ralph adopt lib
+	same lib "$(git -C lib log -1 --format=%s)"
+	same sha256 "$(git -C lib rev-parse --show-object-format)"
+	git -C lib fsck --no-progress
+	same "" "$(git -C lib status --porcelain)"
+}
+
+@test 'with SHA-256 settings and hooks of the user start nothing while the host indexes and reads' {
+	wide
+	mkdir -p "$T/ran"
+	for hook in reference-transaction post-index-change pre-commit post-checkout; do
+		printf '#!/bin/sh\ntouch %s/%s\n' "$T/ran" $hook >.git/hooks/$hook
+		chmod +x .git/hooks/$hook
+	done
+	git config core.fsmonitor "touch $T/ran/fsmonitor"
+	git config core.alternateRefsCommand "touch $T/ran/alternates"
+	rm -f "$T"/ran/*
+	inside 'rm -f .git/hooks/*; echo one >>file; git add file; git commit -qm one'
+	same one "$(subject)"
+	same "" "$(ls "$T/ran")"
+}
+
 @test 'after SIGKILL of everything the next start imports before its command runs' {
 	stay
 	live 'true'

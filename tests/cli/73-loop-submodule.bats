@@ -83,3 +83,50 @@ is_put_back() {
 	same changed "$(cat libs/one/file)"
 	has "$(cat "$T/err")" 'git submodule update --force -- libs/one'
 }
+
+# with_nested SCRIPT: the same, and the submodule has one of its own.
+with_nested() {
+	git init -q "$T/deep"
+	(cd "$T/deep" && echo file >file && git add . && git -c user.name=x -c user.email=x commit -qm deep)
+	with_submodule "$1"
+	git -C libs/one -c protocol.file.allow=always submodule --quiet add "$T/deep" deep
+	git -C libs/one -c user.name=x -c user.email=x commit -qm deep
+	git commit -qam nested
+	ONE=$(git -C libs/one rev-parse HEAD) DEEP=$(git -C libs/one/deep rev-parse HEAD)
+}
+
+NESTED='(cd libs/one/deep && echo changed >file && echo new >new && git add . && git -c user.name=x -c user.email=x commit -qm inside)
+	(cd libs/one && echo changed >file && git add . && git -c user.name=x -c user.email=x commit -qm outer)
+	echo x >"$RALPH_TASK" && git add . && git commit -qm work'
+
+@test 'a submodule of a submodule is put back with its files, and nothing of the agent is lost' {
+	with_nested "$NESTED; $DONE"
+	loop_exits 4 build -- ./agent.sh
+	is_put_back
+	same "$DEEP" "$(git -C libs/one/deep rev-parse HEAD)"
+	same file "$(cat libs/one/deep/file)"
+	[ ! -e libs/one/deep/new ]
+	same '' "$(git -C libs/one/deep status --porcelain)"
+	kept=$(git -C libs/one/deep for-each-ref --format='%(refname)' refs/ralph/rejected | head -1)
+	same new "$(git -C libs/one/deep show "$kept:new")"
+	has "$(cat "$T/err")" "submodule 'libs/one/deep' is put back"
+}
+
+@test 'with --submodules take the move of a submodule of a submodule counts' {
+	with_nested "$NESTED; $DONE"
+	loop_exits 0 build --submodules take -- ./agent.sh
+	same changed "$(cat libs/one/deep/file)"
+	same "$(git rev-parse HEAD:libs/one)" "$(git -C libs/one rev-parse HEAD)"
+	same "$(git -C libs/one rev-parse HEAD:deep)" "$(git -C libs/one/deep rev-parse HEAD)"
+	same '' "$(git status --porcelain -- . ':!.ralph')"
+}
+
+@test 'a submodule of a submodule with changes of the user is left alone, and the one around it is put back' {
+	with_nested "$NESTED; $DONE"
+	echo mine >libs/one/deep/mine
+	loop_exits 4 build -- ./agent.sh
+	same mine "$(cat libs/one/deep/mine)"
+	same changed "$(cat libs/one/deep/file)"
+	same "$ONE" "$(git -C libs/one rev-parse HEAD)"
+	same file "$(cat libs/one/file)"
+}

@@ -26,6 +26,13 @@ static void a_path_that_the_user_staged_otherwise_keeps_the_users_entry(void **s
 	make_private();
 	run_sh("echo users >a; git add a");
 	inside("echo agents >a; git add a; git commit -qm 'by agent'");
+	/* git writes the index where names are SHA-256, and it does not mix the two. */
+	if (is_wide()) {
+		held_as("refs/ralph/box/heads/main", "git cannot move your index");
+		sh_says("git log --format=%s -1; git diff --cached --format= | tail -1",
+			"second\n+users");
+		return;
+	}
 	import_says("refs/heads/main");
 	sh_says("git diff --cached --format= | tail -2", "-agents\n+users");
 }
@@ -249,7 +256,8 @@ static void references_do_not_move_before_an_index_that_cannot_follow(void **sta
 	run_sh("echo staged >a; git add a");
 	inside("echo 3 >a; git add a; git commit -qm third");
 	held_as("refs/ralph/box/heads/main",
-		"your index is split or sparse, and git cannot move it");
+		is_wide() ? "git cannot move your index"
+			  : "your index is split or sparse, and git cannot move it");
 	sh_says("git log --format=%s -1; git diff --cached --name-only", "x\na");
 	run_sh("git reset -q");
 	import_says("forward");
@@ -344,8 +352,10 @@ static void an_object_that_is_not_there_is_refused(void **state)
 
 static void a_stream(const char *bytes, const char *want)
 {
+	/* OID: a name of the kind that this repository has. */
 	cleanup_free char *script = xasprintf(
-		"printf '%s' >$TREE/stream; $TREE/repo import $TREE/w box idle <$TREE/stream "
+		"printf '%s' | sed \"s/^OID/$(git rev-parse HEAD | tr a-f 0-5)/\" >$TREE/stream\n"
+		"$TREE/repo import $TREE/w box idle <$TREE/stream "
 		"3<$TREE/tips 2>&1 || true",
 		bytes);
 	cleanup_free char *is = sh(script);
@@ -362,17 +372,13 @@ static void a_stream_that_is_none_changes_nothing(void **state)
 	a_stream("HEAD refs/heads/main\\n", "said nothing");
 	a_stream("x\\n\\n", "cannot be understood");
 	a_stream("HEAD refs/heads/../x\\n\\n", "with the name 'refs/heads/../x'");
-	a_stream("0123456789012345678901234567890123456789 refs/remotes/o/x\\n\\n",
-		 "cannot be understood");
-	a_stream("0123456789012345678901234567890123456789 refs/heads/x.lock\\n\\n",
-		 "with the name 'refs/heads/x.lock'");
-	a_stream("0123456789012345678901234567890123456789 refs/heads/-x\\n\\n",
-		 "with the name 'refs/heads/-x'");
-	a_stream("0123456789012345678901234567890123456789 refs/heads/HEAD\\n\\n",
-		 "with the name 'refs/heads/HEAD'");
-	a_stream("0123456789012345678901234567890123456789 refs/heads/x\\n\\n", "cut off");
-	a_stream("0123456789012345678901234567890123456789 refs/heads/x\\n\\nPACKxxxxyyyy", "");
-	a_stream("0123456789012345678901234567890123456789 refs/heads/x\\n\\n"
+	a_stream("OID refs/remotes/o/x\\n\\n", "cannot be understood");
+	a_stream("OID refs/heads/x.lock\\n\\n", "with the name 'refs/heads/x.lock'");
+	a_stream("OID refs/heads/-x\\n\\n", "with the name 'refs/heads/-x'");
+	a_stream("OID refs/heads/HEAD\\n\\n", "with the name 'refs/heads/HEAD'");
+	a_stream("OID refs/heads/x\\n\\n", "cut off");
+	a_stream("OID refs/heads/x\\n\\nPACKxxxxyyyy", "");
+	a_stream("OID refs/heads/x\\n\\n"
 		 "PACK\\000\\000\\000\\002\\000\\000\\000\\000",
 		 "names no commit");
 	run_sh("find .git | sort | cmp - $TREE/before");

@@ -76,14 +76,13 @@ static git_object_t type_of(struct check *c, const git_oid *oid)
 static int want(struct check *c, const git_oid *oid, git_object_t type, const char *what)
 {
 	git_object_t is = type_of(c, oid);
-	char hex[GIT_OID_HEXSZ + 1];
+	struct import_hex hex;
 	bool missing = is == GIT_OBJECT_INVALID;
 
 	if (missing ? c->im->partial && type != GIT_OBJECT_COMMIT : is == type)
 		return 0;
 	return err_set(c->err, EPROTO, "%s %s of the sandbox is %s", what,
-		       git_oid_tostr(hex, sizeof(hex), oid),
-		       missing ? "missing" : "not what it should be");
+		       import_hex(c->im, oid, &hex), missing ? "missing" : "not what it should be");
 }
 
 static int check_entry(const struct gittree_entry *e, void *arg)

@@ -62,15 +62,16 @@ static json_int_t count_new(git_repository *repo, const git_oid *from, const git
 	return (json_int_t)ahead;
 }
 
-static int add_ref(git_repository *repo, const char *remote, const struct import_row *from,
-		   json_t *refs, struct err *err)
+static int add_ref(const struct import *im, const struct import_row *from, json_t *refs,
+		   struct err *err)
 {
+	git_repository *repo = im->repo;
 	cleanup_free char *name =
-		xasprintf("refs/remotes/%s/%s", remote, from->ref + strlen("refs/heads/"));
+		xasprintf("refs/remotes/%s/%s", im->name, from->ref + strlen("refs/heads/"));
 	json_t *row = json_object(), *warnings = json_array();
 	git_oid head, base, old;
 	git_reference *made = NULL;
-	char hex[GIT_OID_HEXSZ + 1];
+	struct import_hex hex;
 	bool has_head = git_reference_name_to_id(&head, repo, "HEAD") == 0;
 	bool same = git_reference_name_to_id(&old, repo, name) == 0 &&
 		    git_oid_equal(&old, &from->inside);
@@ -82,8 +83,7 @@ static int add_ref(git_repository *repo, const char *remote, const struct import
 		r = gitlib_err(err, name);
 	git_reference_free(made);
 	(void)json_object_set_new(row, "ref", json_text(name + strlen("refs/remotes/")));
-	(void)json_object_set_new(row, "oid",
-				  json_string(git_oid_tostr(hex, sizeof(hex), &from->inside)));
+	(void)json_object_set_new(row, "oid", json_string(import_hex(im, &from->inside, &hex)));
 	(void)json_object_set_new(
 		row, "commits",
 		json_integer(has_head ? count_new(repo, &head, &from->inside) : -1));
@@ -104,7 +104,7 @@ int import_clone(const char *root, const char *remote, json_t *out, struct err *
 	if (r == 0)
 		r = import_move_objects(&im, err);
 	for (size_t i = 0; r == 0 && i < im.n_rows; i++)
-		r = add_ref(im.repo, remote, &im.rows[i], refs, err);
+		r = add_ref(&im, &im.rows[i], refs, err);
 	return r;
 }
 

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -22,9 +23,12 @@
 
 #define GIT_MS (5 * 60 * 1000)
 #define ANSWER_MAX (64 * KiB)
+#define EMPTY_TREE "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+#define EMPTY_TREE_WIDE "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
 
 struct question {
-	git_oid from, to;
+	struct import_hex from, to; /* from "-": there is no commit yet */
+	bool whole;		    /* what the index has does not count */
 };
 
 static bool is_shared_index(const char *name)
@@ -54,28 +58,32 @@ static int run_git(const struct import *im, const struct question *q)
 	cleanup_free char *home = xasprintf("HOME=%s", getenv("HOME") ? getenv("HOME") : "/");
 	cleanup_free char *path = xasprintf("PATH=%s", getenv("PATH") ? getenv("PATH") : "");
 	cleanup_free char *tree = xasprintf("GIT_WORK_TREE=%s", im->git.root), *out = NULL;
-	char from[GIT_OID_HEXSZ + 1], to[GIT_OID_HEXSZ + 1];
+	/* A branch without commits has the empty tree, which every git knows. */
+	const char *empty = im->wide ? EMPTY_TREE_WIDE : EMPTY_TREE;
+	const char *from = streq(q->from.v, "-") ? empty : q->from.v;
 	char *argv[] = {"git",
 			"-c",
 			"core.hooksPath=/dev/null",
 			"-c",
 			"core.fsmonitor=false",
 			"read-tree",
-			"-m",
-			"-i",
-			from,
-			to,
+			NULL,
+			NULL,
+			NULL,
+			NULL,
 			NULL};
+	size_t n = 6;
 	char *env[] = {index, dir, tree, home, path, "GIT_TERMINAL_PROMPT=0", NULL};
 	struct run run = RUN_INIT;
 	struct err err;
 	int code = 0, r;
 
-	/* A branch without commits has the empty tree, which every git knows. */
-	(void)git_oid_tostr(from, sizeof(from), &q->from);
-	if (git_oid_is_zero(&q->from))
-		memcpy(from, "4b825dc642cb6eb9a060e54bf8d69288fbee4904", sizeof(from));
-	(void)git_oid_tostr(to, sizeof(to), &q->to);
+	if (!q->whole) {
+		argv[n++] = "-m";
+		argv[n++] = "-i";
+		argv[n++] = (char *)(uintptr_t)from;
+	}
+	argv[n++] = (char *)(uintptr_t)q->to.v;
 	run.argv = argv;
 	run.env = env;
 	run.dir = im->git.root;
@@ -103,13 +111,14 @@ int import_git_start(struct import *im, struct err *err)
 	pid_t pid;
 
 	im->helper = -1;
-	if (!is_needed(im))
+	if (!im->wide && !is_needed(im))
 		return 0;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
 		return err_sys(err, errno, "cannot make a socket");
 	pid = fork();
 	if (pid == 0) {
-		(void)close(fds[0]);
+		/* Nothing that others wait for stays open in here. */
+		fd_close_rest(&fds[1], 1);
 		helper(im, fds[1]);
 	}
 	(void)close(fds[1]);
@@ -121,10 +130,13 @@ int import_git_start(struct import *im, struct err *err)
 
 bool import_git_index(struct import *im)
 {
-	const struct question q = {.from = im->host_tip, .to = im->next_tip};
+	struct question q = {.whole = im->wide && im->finishes};
 	struct pollfd p = {.fd = im->helper, .events = POLLIN};
 	unsigned char answer = 1;
+	struct import_hex h;
 
+	(void)memccpy(q.from.v, import_hex(im, &im->host_tip, &h), '\0', sizeof(q.from.v));
+	(void)memccpy(q.to.v, import_hex(im, &im->next_tip, &h), '\0', sizeof(q.to.v));
 	return fd_write_all(im->helper, &q, sizeof(q)) == 0 && poll(&p, 1, GIT_MS) == 1 &&
 	       read(im->helper, &answer, 1) == 1 && answer == 0;
 }

@@ -161,11 +161,12 @@ static int update_index(struct import *im, const char *path, const char **ret_wh
 
 static int update(struct import *im, const char *path, const char **ret_why, struct err *err)
 {
-	if (im->helper < 0)
+	if (im->helper < 0 && !im->wide)
 		return update_index(im, path, ret_why, err);
-	if (import_git_index(im))
+	if (im->helper >= 0 && import_git_index(im))
 		return 0;
-	*ret_why = "your index is split or sparse, and git cannot move it";
+	*ret_why = im->wide ? "git cannot move your index"
+			    : "your index is split or sparse, and git cannot move it";
 	return -EBUSY;
 }
 

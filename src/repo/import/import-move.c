@@ -20,26 +20,17 @@
 
 #define AUTOSTASH_MAX (4 * KiB)
 
-struct hex {
-	char v[GIT_OID_HEXSZ + 1];
-};
-
-static const char *hex_of(const git_oid *oid, struct hex *h)
-{
-	return git_oid_is_zero(oid) ? "-" : git_oid_tostr(h->v, sizeof(h->v), oid);
-}
-
 /* A reference of ralph's own; a zero oid is none. */
 static void add_own(struct ref_moves *m, const struct import *im, const char *part,
 		    const struct import_row *row, const git_oid *oid)
 {
 	cleanup_free char *name = import_own_name(im, part, row->ref);
-	struct hex h;
+	struct import_hex h;
 	git_oid is;
 
 	if (!git_oid_is_zero(oid) &&
 	    !(git_reference_name_to_id(&is, im->repo, name) == 0 && git_oid_equal(&is, oid)))
-		refs_add(m, name, "*", hex_of(oid, &h));
+		refs_add(m, name, "*", import_hex(im, oid, &h));
 }
 
 /* "a" and "a/b" cannot both be there: what was noted of the one that is gone gives way. */
@@ -105,10 +96,11 @@ static void add_users(struct ref_moves *m, const struct import *im)
 {
 	for (size_t i = 0; i < im->n_rows; i++) {
 		const struct import_row *row = &im->rows[i];
-		struct hex from, to;
+		struct import_hex from, to;
 
 		if (import_is_taken(row))
-			refs_add(m, row->ref, hex_of(&row->host, &from), hex_of(&row->inside, &to));
+			refs_add(m, row->ref, import_hex(im, &row->host, &from),
+				 import_hex(im, &row->inside, &to));
 	}
 }
 
@@ -120,8 +112,8 @@ static char *head_value(const char *text)
 
 static void add_head(struct ref_moves *m, const struct import *im)
 {
-	struct hex tip;
-	const char *is = im->host_head ? im->host_head : hex_of(&im->host_tip, &tip);
+	struct import_hex tip;
+	const char *is = im->host_head ? im->host_head : import_hex(im, &im->host_tip, &tip);
 	cleanup_free char *from = head_value(is), *to = NULL;
 	cleanup_free char *was = import_own_name(im, "was", "HEAD");
 
@@ -129,7 +121,7 @@ static void add_head(struct ref_moves *m, const struct import *im)
 		return;
 	/* A commit on no branch may be named by nothing else. */
 	if (!im->host_head && !import_descends(im, &im->next_tip, &im->host_tip))
-		refs_add(m, was, "*", hex_of(&im->host_tip, &tip));
+		refs_add(m, was, "*", import_hex(im, &im->host_tip, &tip));
 	to = head_value(im->switch_to);
 	refs_add(m, "HEAD", from, to);
 }
@@ -173,9 +165,9 @@ static void add_autostash(struct ref_moves *m, const struct import *im)
 		cleanup_buf struct buf b;
 
 		buf_init(&b, AUTOSTASH_MAX);
-		if (path_read(dir, files[i], &b) < 0 || b.len < GIT_OID_HEXSZ)
+		if (path_read(dir, files[i], &b) < 0 || b.len < import_hex_len(im))
 			continue;
-		b.data[GIT_OID_HEXSZ] = '\0';
+		b.data[import_hex_len(im)] = '\0';
 		refs_add(m, was, "*", b.data);
 		return;
 	}
@@ -223,7 +215,7 @@ static int move_all(struct import *im, struct ref_moves *m, struct err *err)
 int import_move(struct import *im, struct err *err)
 {
 	cleanup_(refs_done) struct ref_moves m = {.git = &im->git};
-	struct hex tip;
+	struct import_hex tip;
 	int r;
 
 	m.finish = im->finishes && im->index_locked;
@@ -233,7 +225,7 @@ int import_move(struct import *im, struct err *err)
 	add_head(&m, im);
 	add_seen(&m, im);
 	if (im->index_locked)
-		m.tip = xstrdup(hex_of(&im->next_tip, &tip));
+		m.tip = xstrdup(import_hex(im, &im->next_tip, &tip));
 	r = move_all(im, &m, err);
 	return r == 0 ? drop_held(im, err) : r;
 }

@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "base/path.h"
+#include "repo/wide/wide.h"
 
 /* libgit2 follows links; what the agent left in the tree may be one. */
 static int check_place(const char *root, struct err *err)
@@ -56,6 +57,21 @@ static int make(const char *head, const char *dir, struct err *err)
 	return 0;
 }
 
+/* Names are SHA-256, which libgit2 cannot begin with. told: the settings say so already. */
+static int set_wide(const char *dir, bool told, struct err *err)
+{
+	cleanup_free char *path = path_join(dir, "config");
+	cleanup_git(config) git_config *config = NULL;
+
+	return git_config_open_ondisk(&config, path) < 0 ||
+			       git_config_set_int32(config, "core.repositoryformatversion", 1) <
+				       0 ||
+			       (!told && git_config_set_string(config, "extensions.objectformat",
+							       "sha256") < 0)
+		       ? gitlib_err(err, "cannot make a repository")
+		       : 0;
+}
+
 static int add_settings(const char *dir, const char *settings, struct err *err)
 {
 	cleanup_free char *path = path_join(dir, "config");
@@ -68,11 +84,18 @@ static int add_settings(const char *dir, const char *settings, struct err *err)
 static int open_made(const struct import_new_input *in, struct import *im, struct err *err)
 {
 	int r = make(in->head, im->git.dir, err);
+	bool wide = false;
 
 	if (r == 0)
 		r = add_settings(im->git.dir, in->settings, err);
 	if (r == 0)
+		r = wide_is(im->git.dir, &wide, err);
+	if (r == 0 && wide)
+		r = set_wide(im->git.dir, true, err);
+	if (r == 0)
 		r = import_open_dirs(im, im->git.dir, err);
+	if (r == 0)
+		r = import_git_start(im, err);
 	/* HEAD goes to the agent's branch: the user is on none. */
 	im->told_head = xstrdup(in->head);
 	return r;
@@ -109,12 +132,13 @@ int import_new(const struct import_new_input *in, json_t *out, struct err *err)
 
 /* ---- a submodule that the user has not initialised ---- */
 
-/* No git directory inside of another one's. */
-static int check_module(const char *dir, const char *module, struct err *err)
+int import_check_module(const struct import *m, const struct import *top, struct err *err)
 {
+	const char *module = m->module;
+
 	for (const char *slash = strchr(module, '/'); slash; slash = strchr(slash + 1, '/')) {
 		cleanup_free char *head =
-			xasprintf("%s/%.*s/HEAD", dir, (int)(slash - module), module);
+			xasprintf("%s/%.*s/HEAD", top->git.dir, (int)(slash - module), module);
 		struct stat st;
 
 		if (lstat(head, &st) == 0)
@@ -137,7 +161,7 @@ static int set_worktree(const struct import *m, const char *root, struct err *er
 int import_new_module(struct import *m, const struct import *top, struct err *err)
 {
 	cleanup_free char *modules = path_join(top->git.dir, "modules");
-	int r = check_module(top->git.dir, m->module, err);
+	int r = import_check_module(m, top, err);
 
 	if (r < 0)
 		return r;
@@ -156,8 +180,12 @@ int import_new_module(struct import *m, const struct import *top, struct err *er
 	m->git.common = xstrdup(m->made);
 	m->git.root = xstrdup(m->made);
 	r = make("main", m->made, err);
+	if (r == 0 && top->wide)
+		r = set_wide(m->made, false, err);
 	if (r == 0)
 		r = import_open_dirs(m, m->made, err);
+	if (r == 0 && m->wide)
+		r = import_git_start(m, err);
 	return r == 0 ? import_recover(m, err) : r;
 }
 
@@ -179,6 +207,7 @@ int import_end_module(struct import *m, const struct import *top, int r, struct 
 	cleanup_free char *dir = path_join(top->git.dir, m->module), *parent = path_dir(dir);
 	struct err ignored;
 
+	import_release(m); /* by its present name */
 	if (r == 0)
 		r = set_worktree(m, top->git.root, err);
 	if (r == 0)
@@ -189,7 +218,16 @@ int import_end_module(struct import *m, const struct import *top, int r, struct 
 		(void)path_remove_tree(AT_FDCWD, m->made, &ignored);
 	else
 		follow(m, dir);
+	free(take_ptr(m->made));
 	return r;
+}
+
+static bool is_ours(const struct import *top, const char *name)
+{
+	for (size_t i = 0; i < top->n_modules; i++)
+		if (top->modules[i].made && streq(path_base(top->modules[i].made), name))
+			return true;
+	return false;
 }
 
 /* A killed import left it. */
@@ -201,7 +239,8 @@ void import_drop_modules(const struct import *top)
 	struct err ignored;
 
 	while (d && (de = readdir(d)))
-		if (strncmp(de->d_name, IMPORT_NEW_MODULE, strlen(IMPORT_NEW_MODULE)) == 0)
+		if (strncmp(de->d_name, IMPORT_NEW_MODULE, strlen(IMPORT_NEW_MODULE)) == 0 &&
+		    !is_ours(top, de->d_name))
 			(void)path_remove_tree(dirfd(d), de->d_name, &ignored);
 	if (d)
 		(void)closedir(d);

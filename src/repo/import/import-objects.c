@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "repo/wide/wide.h"
 
 #define PACKS_MAX 40 /* git joins packs when there are 50 */
 #define KEEP_MAX 256
@@ -38,7 +39,11 @@ static int move_loose(const struct import *im, const char *objects, struct err *
 {
 	cleanup_git(odb) git_odb *real = NULL;
 	git_odb *both[2] = {im->received, NULL};
-	int r = git_odb_open(&real, objects);
+	int r;
+
+	if (im->wide)
+		return wide_unpack(im->wide, err);
+	r = git_odb_open(&real, objects);
 
 	both[1] = real;
 	if (r == 0)
@@ -61,10 +66,9 @@ static int move_pack(struct import *im, const char *objects, struct err *err)
 	static const char *const kinds[] = {"pack", "idx"};
 	bool many = im->n_objects > IMPORT_LOOSE_MAX;
 	cleanup_free char *keep = xasprintf("%s/pack/pack-", objects);
-	char hex[GIT_OID_HEXSZ + 1];
+	const char *hex = im->pack;
 	int r;
 
-	(void)git_oid_tostr(hex, sizeof(hex), &im->pack);
 	im->keep = xasprintf("%s%s.keep", keep, hex);
 	r = path_write_atomic(AT_FDCWD, im->keep, IMPORT_KEEP, strlen(IMPORT_KEEP), 0444, 0);
 	if (r < 0)
@@ -221,21 +225,31 @@ static int vanished(struct err *err)
 		       "next import has them again");
 }
 
+static bool is_there(const struct import *im, git_odb *odb, const git_oid *oid)
+{
+	return im->wide ? wide_is_there(im->wide, oid) : git_odb_exists(odb, oid);
+}
+
 int import_check_there(const struct import *im, bool reachable, struct err *err)
 {
 	cleanup_free char *objects = path_join(im->git.common, "objects");
 	cleanup_git(odb) git_odb *odb = NULL;
+	int r = 0;
 
 	/* Another one than im->odb, which remembers objects that are gone. */
 	if (im->n_rows == 0 || im->partial)
 		return 0;
-	if (git_odb_open(&odb, objects) < 0)
-		return gitlib_err(err, "cannot read the objects");
+	if (im->wide)
+		r = wide_look_again(im->wide, err);
+	else if (git_odb_open(&odb, objects) < 0)
+		r = gitlib_err(err, "cannot read the objects");
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < im->n_rows; i++)
-		if (!git_odb_exists(odb, &im->rows[i].inside))
+		if (!is_there(im, odb, &im->rows[i].inside))
 			return vanished(err);
 	for (size_t i = 0; i < im->n_borrowed; i++)
-		if (!git_odb_exists(odb, &im->borrowed[i]))
+		if (!is_there(im, odb, &im->borrowed[i]))
 			return vanished(err);
 	/* Nearly always the branches have it, and there may be many tags. A merge that the user asked for
 	 * was made a moment ago. */

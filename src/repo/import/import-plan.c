@@ -115,17 +115,13 @@ static bool descends(const char *commit, const char *ancestor, void *arg)
 	const struct import *im = arg;
 	git_oid a, b;
 
-	return git_oid_fromstr(&a, commit) == 0 && git_oid_fromstr(&b, ancestor) == 0 &&
+	return import_oid(im, commit, &a) && import_oid(im, ancestor, &b) &&
 	       import_descends(im, &a, &b);
 }
 
-struct hex {
-	char v[GIT_OID_HEXSZ + 1];
-};
-
-static const char *hex_of(const git_oid *oid, struct hex *h)
+static const char *hex_of(const struct import *im, const git_oid *oid, struct import_hex *h)
 {
-	return git_oid_is_zero(oid) ? NULL : git_oid_tostr(h->v, sizeof(h->v), oid);
+	return git_oid_is_zero(oid) ? NULL : import_hex(im, oid, h);
 }
 
 /* The user's own rebase of this branch, which the agent ended: it was to be rewritten. */
@@ -146,8 +142,7 @@ static bool is_rebased(const struct import *im, const struct import_row *row)
 		is = dir >= 0 && path_read(dir, name, &ref) == 0 &&
 		     path_read(dir, base, &oid) == 0 && ref.len == strlen(row->ref) + 1 &&
 		     strncmp(buf_str(&ref), row->ref, strlen(row->ref)) == 0 &&
-		     oid.len >= GIT_OID_HEXSZ &&
-		     git_oid_fromstrn(&onto, oid.data, GIT_OID_HEXSZ) == 0 &&
+		     import_oid(im, buf_str(&oid), &onto) &&
 		     git_oid_equal(&row->host, &row->synced) &&
 		     import_descends(im, &row->inside, &onto);
 	}
@@ -156,12 +151,12 @@ static bool is_rebased(const struct import *im, const struct import_row *row)
 
 static void judge_branch(struct import *im, struct import_row *row)
 {
-	struct hex h[4];
+	struct import_hex h[4];
 	const struct branch_tips t = {
-		.host = hex_of(&row->host, &h[0]),
-		.synced = hex_of(&row->synced, &h[1]),
-		.user = hex_of(&row->user, &h[2]),
-		.inside = hex_of(&row->inside, &h[3]),
+		.host = hex_of(im, &row->host, &h[0]),
+		.synced = hex_of(im, &row->synced, &h[1]),
+		.user = hex_of(im, &row->user, &h[2]),
+		.inside = hex_of(im, &row->inside, &h[3]),
 	};
 
 	row->verdict = branch_rule(&t, descends, im);
@@ -269,9 +264,10 @@ static bool is_object(const struct import *im, const char *name)
 	size_t n = strlen(name);
 	git_oid prefix, full;
 
-	return n >= GIT_OID_MINPREFIXLEN && n <= GIT_OID_HEXSZ &&
-	       strspn(name, "0123456789abcdefABCDEF") == n &&
-	       git_oid_fromstrn(&prefix, name, n) == 0 &&
+	if (n > import_hex_len(im) || strspn(name, "0123456789abcdefABCDEF") != n)
+		return false;
+	n = n < GIT_OID_HEXSZ ? n : GIT_OID_HEXSZ;
+	return n >= GIT_OID_MINPREFIXLEN && git_oid_fromstrn(&prefix, name, n) == 0 &&
 	       git_odb_exists_prefix(&full, im->odb, &prefix, n) != GIT_ENOTFOUND;
 }
 
@@ -372,11 +368,11 @@ struct import_row *import_current(const struct import *im)
 	return row && import_is_taken(row) ? row : NULL;
 }
 
-static char *head_text(const char *branch, const git_oid *oid)
+static char *head_text(const struct import *im, const char *branch, const git_oid *oid)
 {
-	char hex[GIT_OID_HEXSZ + 1];
+	struct import_hex h;
 
-	return xstrdup(branch ? branch : git_oid_tostr(hex, sizeof(hex), oid));
+	return xstrdup(branch ? branch : import_hex(im, oid, &h));
 }
 
 /* Where both sides were last; "": not known. */
@@ -386,7 +382,7 @@ static char *synced_head(const struct import *im)
 	cleanup_git(reference) git_reference *ref = NULL;
 
 	if (git_reference_lookup(&ref, im->repo, name) == 0)
-		return head_text(git_reference_symbolic_target(ref), git_reference_target(ref));
+		return head_text(im, git_reference_symbolic_target(ref), git_reference_target(ref));
 	return xstrdup(im->told_head ? im->told_head : "");
 }
 
@@ -428,14 +424,14 @@ static void plan_head(struct import *im)
 	struct import_row *detached = import_find_row(im, "HEAD");
 	const struct import_row *current = import_current(im);
 	cleanup_free char *synced = synced_head(im),
-			  *host = head_text(im->host_head, &im->host_tip);
+			  *host = head_text(im, im->host_head, &im->host_tip);
 	cleanup_free char *inside = NULL;
 	git_oid tip;
 
 	im->next_tip = current ? current->inside : im->host_tip;
 	if (!im->head && !detached)
 		return;
-	inside = head_text(im->head, detached ? &detached->inside : NULL);
+	inside = head_text(im, im->head, detached ? &detached->inside : NULL);
 	if (detached && (streq(inside, host) || streq(inside, synced)))
 		detached->verdict = BRANCH_SAME;
 	if (streq(inside, host)) {
@@ -481,9 +477,8 @@ static bool is_merged(const struct import *im)
 	const struct import_row *current = import_current(im);
 	git_oid theirs;
 
-	return !line ||
-	       (current && git_oid_fromstrn(&theirs, line + strlen(begin), GIT_OID_HEXSZ) == 0 &&
-		import_descends(im, &current->inside, &theirs));
+	return !line || (current && import_oid(im, line + strlen(begin), &theirs) &&
+			 import_descends(im, &current->inside, &theirs));
 }
 
 /* A sync brought it in, and the host has gone on since. */

@@ -72,9 +72,9 @@ static void put_held(struct import *im, const char *rest, json_t *held)
 	cleanup_free char *ref = xasprintf("refs/%s", rest);
 	git_oid is = oid_of(im, as), host = oid_of(im, ref);
 	size_t ahead = 0, behind = 0;
-	char hex[GIT_OID_HEXSZ + 1];
+	struct import_hex hex;
 	json_t *j = json_pack("{so so ss}", "ref", json_text(rest), "as", json_text(as), "oid",
-			      git_oid_tostr(hex, sizeof(hex), &is));
+			      import_hex(im, &is, &hex));
 
 	put_look(im, &is, &host, j);
 	if (!git_oid_is_zero(&host) &&
@@ -365,10 +365,10 @@ int settle_advance(const char *root, const char *name, const struct advance *a, 
 	git_oid is;
 	int r;
 
-	if (git_oid_fromstr(&row.inside, a->to) < 0 ||
-	    (!streq(a->from, "-") && git_oid_fromstr(&row.host, a->from) < 0))
-		return err_usage(err, "advance: that is no commit");
 	r = import_open(&im, root, &lock, err);
+	if (r == 0 && (!import_oid(&im, a->to, &row.inside) ||
+		       (!streq(a->from, "-") && !import_oid(&im, a->from, &row.host))))
+		r = err_usage(err, "advance: that is no commit");
 	if (r == 0)
 		r = import_confine(&im, err);
 	if (r == 0)

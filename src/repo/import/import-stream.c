@@ -39,8 +39,7 @@ static int add_row(struct import *im, const char *oid, const char *ref)
 	struct import_row row = {0};
 	int kind = kind_of(ref);
 
-	if (kind < 0 || strlen(oid) < GIT_OID_HEXSZ ||
-	    git_oid_fromstrn(&row.inside, oid, GIT_OID_HEXSZ) < 0 || git_oid_is_zero(&row.inside))
+	if (kind < 0 || !import_oid(im, oid, &row.inside) || git_oid_is_zero(&row.inside))
 		return -EPROTO;
 	if (!is_name((enum import_kind)kind, ref))
 		return -EINVAL;
@@ -54,6 +53,8 @@ static int add_row(struct import *im, const char *oid, const char *ref)
 
 static int take_line(struct import *im, const char *line)
 {
+	size_t n = import_hex_len(im);
+
 	if (strncmp(line, "HEAD refs/heads/", 16) == 0) {
 		if (im->head)
 			return -EPROTO;
@@ -68,9 +69,9 @@ static int take_line(struct import *im, const char *line)
 		im->busy = true;
 		return 0;
 	}
-	if (strlen(line) <= GIT_OID_HEXSZ + 1 || line[GIT_OID_HEXSZ] != ' ')
+	if (strlen(line) <= n + 1 || line[n] != ' ')
 		return -EPROTO;
-	return add_row(im, line, line + GIT_OID_HEXSZ + 1);
+	return add_row(im, line, line + n + 1);
 }
 
 /* git's plumbing makes them all the same, and whoever made it can remove it. */

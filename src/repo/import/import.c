@@ -19,6 +19,7 @@
 #include "base/proc.h"
 #include "base/strv.h"
 #include "repo/take-stream.h"
+#include "repo/wide/wide.h"
 #include "workspace/private/private-git.h"
 
 #define PROGRESS_FD 4 /* optional */
@@ -44,8 +45,15 @@ void import_done(struct import *im)
 	git_odb_free(im->received);
 	git_odb_free(im->odb);
 	git_repository_free(im->repo);
+	wide_free(im->wide);
 	if (im->quarantine)
 		(void)path_remove_tree(AT_FDCWD, im->quarantine, &ignored);
+	if (im->made) {
+		cleanup_free char *modules = path_dir(im->made);
+
+		(void)path_remove_tree(AT_FDCWD, im->made, &ignored);
+		(void)rmdir(modules); /* it may have been made with it */
+	}
 	for (size_t i = 0; i < im->n_rows; i++) {
 		free(im->rows[i].ref);
 		free(im->rows[i].look);
@@ -79,35 +87,31 @@ static bool is_dir(const char *path, const char *want)
 	return real && streq(real, want);
 }
 
-/* libgit2 would say that it does not know an extension. */
-static int refuse_sha256(const struct import *im, struct err *err)
+static int open_git(struct import *im, const char *path, struct err *err)
 {
-	cleanup_free char *path = path_join(im->git.common, "config");
-	cleanup_git(config) git_config *config = NULL;
-	git_buf format = {0};
-	bool other = git_config_open_ondisk(&config, path) == 0 &&
-		     git_config_get_string_buf(&format, config, "extensions.objectformat") == 0 &&
-		     !streq(format.ptr, "sha1");
+	bool wide;
+	int r = wide_is(im->git.common, &wide, err);
 
-	git_buf_dispose(&format);
-	if (!other)
-		return 0;
-	return err_set(err, ENOTSUP,
-		       "'%s' does not name objects by SHA-1, and ralph cannot import into it; the "
-		       "agent's commits stay in the sandbox",
-		       im->git.common);
+	if (r == 0 && wide) {
+		r = wide_open(path, &im->git, &im->repo, &im->wide, err);
+		im->quarantine = r == 0 ? xstrdup(wide_quarantine(im->wide)) : NULL;
+		return r;
+	}
+	if (r == 0 &&
+	    git_repository_open_ext(&im->repo, path, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL) < 0)
+		r = gitlib_err(err, path);
+	return r;
 }
 
 int import_open_dirs(struct import *im, const char *path, struct err *err)
 {
 	cleanup_git(config) git_config *config = NULL;
 	git_buf value = {0};
-	int r = refuse_sha256(im, err);
+	int r = open_git(im, path, err);
 
 	if (r < 0)
 		return r;
-	if (git_repository_open_ext(&im->repo, path, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL) < 0 ||
-	    git_repository_odb(&im->odb, im->repo) < 0 ||
+	if (git_repository_odb(&im->odb, im->repo) < 0 ||
 	    git_repository_config_snapshot(&config, im->repo) < 0)
 		return gitlib_err(err, path);
 	if (!is_dir(git_repository_path(im->repo), im->git.dir) ||
@@ -160,11 +164,12 @@ static int add_told(struct import *im, const char *line)
 
 static int add_tip(struct import *im, size_t *cap, const char *line)
 {
+	size_t n = import_hex_len(im);
 	struct import_tip *t;
 
 	if (add_told(im, line))
 		return 0;
-	if (strlen(line) <= GIT_OID_HEXSZ + 1 || line[GIT_OID_HEXSZ] != ' ')
+	if (strlen(line) <= n + 1 || line[n] != ' ')
 		return 0; /* a comment, or what a tag stands for */
 	if (im->n_tips == IMPORT_TIPS_MAX)
 		return -E2BIG;
@@ -173,9 +178,9 @@ static int add_tip(struct import *im, size_t *cap, const char *line)
 		im->tips = xrealloc(im->tips, *cap, sizeof(*im->tips));
 	}
 	t = &im->tips[im->n_tips];
-	if (git_oid_fromstrn(&t->oid, line, GIT_OID_HEXSZ) < 0)
+	if (!import_oid(im, line, &t->oid))
 		return -EINVAL;
-	t->ref = xstrdup(line + GIT_OID_HEXSZ + 1);
+	t->ref = xstrdup(line + n + 1);
 	im->n_tips++;
 	return 0;
 }
@@ -320,7 +325,8 @@ static void remove_leftovers(const struct import *im)
 	struct err ignored;
 
 	while (d && (de = readdir(d)))
-		if (strncmp(de->d_name, QUARANTINE, strlen(QUARANTINE)) == 0)
+		if (strncmp(de->d_name, QUARANTINE, strlen(QUARANTINE)) == 0 &&
+		    !(im->quarantine && streq(de->d_name, path_base(im->quarantine))))
 			(void)path_remove_tree(dirfd(d), de->d_name, &ignored);
 	if (d)
 		(void)closedir(d);
@@ -331,6 +337,8 @@ static int make_quarantine(struct import *im, struct err *err)
 	cleanup_free char *objects = path_join(im->git.common, "objects"), *pack = NULL;
 	int r;
 
+	if (im->quarantine)
+		return 0;
 	im->quarantine = xasprintf("%s/" QUARANTINE "XXXXXX", objects);
 	if (!mkdtemp(im->quarantine)) {
 		r = err_sys(err, errno, "cannot create '%s'", im->quarantine);
@@ -348,11 +356,11 @@ static int make_quarantine(struct import *im, struct err *err)
 /* The pack alone, as a store of its own. */
 static int open_received(struct import *im, struct err *err)
 {
-	char hex[GIT_OID_HEXSZ + 1];
-	cleanup_free char *path = xasprintf("%s/pack/pack-%s.idx", im->quarantine,
-					    git_oid_tostr(hex, sizeof(hex), &im->pack));
+	cleanup_free char *path = xasprintf("%s/pack/pack-%s.idx", im->quarantine, im->pack);
 	git_odb_backend *backend = NULL;
 
+	if (im->wide)
+		return wide_received(im->wide, im->pack, &im->received, err);
 	if (git_odb_refresh(im->odb) < 0 || git_odb_new(&im->received) < 0 ||
 	    git_odb_backend_one_pack(&backend, path) < 0 ||
 	    git_odb_add_backend(im->received, backend, 1) < 0)
@@ -408,16 +416,21 @@ static int write_pack(struct import *im, struct repo_stream *s, struct err *err)
 	cleanup_free char *pack = path_join(im->quarantine, "pack");
 	const struct sigaction act = {.sa_handler = on_bus};
 	struct sigaction old;
+	git_oid name;
 	int r;
 
 	s->progress = on_progress;
 	s->arg = im;
+	if (im->wide)
+		return wide_take_pack(im->wide, s, im->pack, err);
 	(void)sigaction(SIGBUS, &act, &old);
 	if (sigsetjmp(no_room, 1) == 0)
-		r = repo_stream_pack(s, im->odb, pack, &im->pack, err);
+		r = repo_stream_pack(s, im->odb, pack, &name, err);
 	else
 		r = err_set(err, ENOSPC, "cannot write the objects: no space left on device");
 	(void)sigaction(SIGBUS, &old, NULL);
+	if (r > 0)
+		(void)git_oid_tostr(im->pack, GIT_OID_HEXSZ + 1, &name);
 	return r;
 }
 
@@ -488,10 +501,9 @@ static void put_row(const struct import *im, const struct import_row *row, json_
 		[BRANCH_REWRITE] = "rewrite",
 	};
 	cleanup_free char *held = import_own_name(im, "", row->ref);
-	char hex[GIT_OID_HEXSZ + 1];
+	struct import_hex hex;
 	json_t *j = json_pack("{so ss sI}", "ref", json_text(row->ref), "oid",
-			      git_oid_tostr(hex, sizeof(hex), &row->inside), "commits",
-			      count_new(im, row));
+			      import_hex(im, &row->inside, &hex), "commits", count_new(im, row));
 
 	if (import_is_taken(row)) {
 		(void)json_object_set_new(j, "how", json_string(how[row->verdict]));
@@ -668,6 +680,16 @@ int import_open_modules(struct import *im, struct err *err)
 	return r;
 }
 
+/* With SHA-256 it takes processes that can be started only now; import_done() removes what is not needed. */
+static int make_module_ahead(struct import *m, const struct import *top, struct err *err)
+{
+	struct err odd;
+
+	return !m->repo && top->wide && import_check_module(m, top, &odd) == 0
+		       ? import_new_module(m, top, err)
+		       : 0;
+}
+
 static int open_all(struct import *im, const char *root, int *ret_lock, struct err *err)
 {
 	int r = import_open(im, root, ret_lock, err);
@@ -676,6 +698,8 @@ static int open_all(struct import *im, const char *root, int *ret_lock, struct e
 		r = import_read_tips(im, err);
 	for (size_t i = 0; r == 0 && i < im->n_modules; i++)
 		r = open_module(&im->modules[i], im, err);
+	for (size_t i = 0; r == 0 && i < im->n_modules; i++)
+		r = make_module_ahead(&im->modules[i], im, err);
 	return r;
 }
 

@@ -4,6 +4,7 @@
 #include "base/json/json.h"
 #include "base/strv.h"
 #include "git/libgit.h"
+#include "repo/wide/wide-names.h"
 #include "workspace/branch-rule.h"
 #include "workspace/gitdir.h"
 
@@ -83,11 +84,12 @@ struct import {
 	int lock;	  /* of a submodule; -1: none */
 	const char *name; /* of the sandbox */
 	git_repository *repo;
-	git_odb *odb;	   /* the user's objects and the received ones */
-	git_odb *received; /* the received ones alone; NULL: there are none */
-	char *quarantine;  /* their directory */
-	git_oid pack;	   /* the name of their pack */
-	char *keep;	   /* a file that keeps their pack from `git gc`; NULL: there is none */
+	struct wide *wide;	 /* names are SHA-256, see repo/wide/wide.h; NULL: they are SHA-1 */
+	git_odb *odb;		 /* the user's objects and the received ones */
+	git_odb *received;	 /* the received ones alone; NULL: there are none */
+	char *quarantine;	 /* their directory */
+	char pack[WIDE_HEX + 1]; /* the name of their pack */
+	char *keep; /* a file that keeps their pack from `git gc`; NULL: there is none */
 	size_t n_objects;
 	git_oid *borrowed; /* objects of the user's that they name */
 	size_t n_borrowed;
@@ -120,6 +122,18 @@ struct import {
 
 struct buf;
 struct repo_stream;
+struct wide;
+
+/*
+ * import-name.c: names of objects as text. import_hex() of the zero name is "-"; import_oid() takes the
+ * first import_hex_len() digits and does not look at what follows them.
+ */
+struct import_hex {
+	char v[WIDE_HEX + 1];
+};
+size_t import_hex_len(const struct import *im);
+const char *import_hex(const struct import *im, const git_oid *oid, struct import_hex *h);
+bool import_oid(const struct import *im, const char *text, git_oid *ret);
 
 /* import-stream.c: the lines up to the empty one become rows. line has the first one already; r: what
  * reading it said. */
@@ -203,6 +217,7 @@ int import_recover(struct import *im, struct err *err);
 void import_progress(struct import *im, const char *what, size_t done, size_t total);
 
 /* import.c: opens the user's repository and waits for other imports; then gives up all else. */
+
 int import_open(struct import *im, const char *root, int *ret_lock, struct err *err);
 int import_read_tips(struct import *im, struct err *err);
 int import_confine(struct import *im, struct err *err);
@@ -252,9 +267,10 @@ struct import_new_input {
 };
 int import_new(const struct import_new_input *in, json_t *out, struct err *err);
 
-/* The same for a submodule that was told of and has no git directory: begins one, and puts it in its
- * place, or drops it if r < 0. */
+/* The same for a submodule that was told of and has no git directory: is its place free, outside of
+ * any other one's; begins one, and puts it in its place, or drops it if r < 0. */
 #define IMPORT_NEW_MODULE "ralph-new-"
+int import_check_module(const struct import *m, const struct import *top, struct err *err);
 int import_new_module(struct import *m, const struct import *top, struct err *err);
 int import_end_module(struct import *m, const struct import *top, int r, struct err *err);
 void import_drop_modules(const struct import *top);
