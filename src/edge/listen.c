@@ -102,8 +102,6 @@ int listeners_start(struct gw *gw, struct err *err)
 		/* Accepted connections inherit the socket options. */
 		if (l->row.kind != GW_LISTEN_DNS_UDP)
 			socket_tune(l->io.fd);
-		if (l->row.kind != GW_LISTEN_DNS_UDP && l->row.kind != GW_LISTEN_OUTPOST)
-			socket_tune_local(l->io.fd);
 		r = fd_set_nonblock(l->io.fd, true);
 		if (r == 0)
 			r = ev_want(gw->ev, &l->io, EPOLLIN);

@@ -175,15 +175,6 @@ void socket_tune(int fd)
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-void socket_tune_local(int fd)
-{
-	static const char control[] = "reno";
-
-	/* Nothing between two processes of one machine congests: BBR would measure and pace each
-	 * segment. Reno is in every kernel and anybody may choose it. */
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, control, sizeof(control) - 1);
-}
-
 void socket_probe(int fd)
 {
 	int on = 1, seconds = PROBE_MS / 1000, probes = PROBES_MAX;

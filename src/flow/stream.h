@@ -75,8 +75,6 @@ int stream_send(struct stream *s, struct buf *b, const void *p, size_t n, uint64
 
 /* No Nagle delays, for both sides. */
 void socket_tune(int fd);
-/* For a listener that only programs of this machine reach, and what it accepts. */
-void socket_tune_local(int fd);
 /* From now on TCP keep-alive finds out whether the other end is still there. */
 void socket_probe(int fd);
 /* The next close sends RST. */

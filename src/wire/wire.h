@@ -72,7 +72,7 @@ enum wire_type {
 	WIRE_ERROR,   /* u32 errno, str message; id 0: the set-up failed, the guest ends */
 
 	/* command line → supervisor, before any other */
-	WIRE_NAME,  /* str name: of what is to come; to a process that becomes its supervisor */
+	WIRE_NAME, /* str name: of what is to come; to a process that becomes its supervisor */
 	WIRE_START, /* (empty); fds: live lock, record, its lock, and what the id says (enum wire_start_fds). To a new
 		     * supervisor, right behind WIRE_SPEC */
 
