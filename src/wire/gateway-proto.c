@@ -303,29 +303,6 @@ void gw_put_ask(struct buf *b, const struct gw_ask *a)
 	wire_put_u64(b, a->since);
 }
 
-void gw_put_spend(struct buf *b, const struct gw_spend *s)
-{
-	wire_put_str(b, s->credential);
-	wire_put_str(b, s->model);
-	wire_put_u64(b, s->input);
-	wire_put_u64(b, s->output);
-	wire_put_u64(b, s->answers);
-}
-
-void gw_put_usage(struct buf *b, const struct gw_usage *u)
-{
-	wire_put_str(b, u->credential);
-	wire_put_str(b, u->model);
-	wire_put_u32(b, u->reservation);
-	wire_put_u32(b, u->cost);
-	wire_put_u32(b, u->status);
-	wire_put_u64(b, u->input);
-	wire_put_u64(b, u->output);
-	wire_put_u64(b, u->cache_read);
-	wire_put_u64(b, u->cache_write);
-	wire_put_str(b, u->limits ? u->limits : "");
-}
-
 void gw_put_health(struct buf *b, const struct gw_health *h)
 {
 	wire_put_u32(b, h->connections);

@@ -29,22 +29,34 @@ enum gw_type {
 	GW_LISTEN,		   /* rows of struct gw_listener; fds: one per row, in order */
 	GW_START,		   /* (empty): all listeners are there */
 	GW_POLICY,		   /* struct net_policy: replaces the rules */
-	GW_LEAF_IS,  /* bytes certificate chain (PEM), bytes key (PEM); empty: refused */
-	GW_CRED,     /* (empty); fd: the line to the credential helper, in place of the last one */
-	GW_SPEND_IS, /* u32 errno, str why: 0 it may be sent, EDQUOT the budget is used up, EAGAIN
-		      * the rest of it is reserved */
+	GW_LEAF_IS, /* bytes certificate chain (PEM), bytes key (PEM); empty: refused */
+	GW_CRED,    /* (empty); fd: the line to the credential helper, in place of the last one */
+	GW_SPEND_IS, /* to the reader: u32 errno, str why: 0 it may be sent, EDQUOT the budget is used
+		      * up, EAGAIN the rest of it is reserved */
 
 	/* (empty); fds: the lines between edge and gateway, see wire/edge-proto.h */
 	GW_LINES,
+	/* (empty); fd: the line to the reader, in place of the last one, see wire/reader-proto.h */
+	GW_READER,
 
 	GW_ASK_IS, /* u32 status of HTTP, str JSON */
 
 	/* edge, gateway → supervisor */
-	GW_EVENT, /* struct gw_event */
-	GW_LEAF,  /* str host */
+	GW_EVENT,    /* struct gw_event */
+	GW_LEAF,     /* str host */
+	GW_ASK,	     /* struct gw_ask → GW_ASK_IS with the same id */
+	GW_PROVIDER, /* u32 status: a provider begins or ceases to be unavailable, see gw_is_down() */
+
+	/* reader → supervisor */
 	GW_USAGE, /* struct gw_usage */
-	GW_ASK,	  /* struct gw_ask → GW_ASK_IS with the same id */
-	GW_SPEND, /* struct gw_spend: a request that uses tokens is to be sent, with a budget */
+	GW_SPEND, /* struct gw_spend → GW_SPEND_IS: a request that uses tokens is to be sent, with a
+		   * budget */
+
+	/* gateway ↔ reader, over their own line, and supervisor → reader: see wire/reader-proto.h */
+	READER_REQUEST,
+	READER_REQUEST_IS,
+	READER_ANSWER,
+	READER_SETUP,
 
 	/* gateway ↔ credential helper, over their own line */
 	GW_HEADER,    /* struct gw_header_ask → GW_HEADER_IS with the same id */
