@@ -473,7 +473,7 @@ void gateway_link_policy(struct supervisor *s)
 	buf_init(&b, WIRE_BODY_MAX);
 	if (g->edge.sock < 0 || s->spec->port)
 		return; /* it will get the spec's rules when it starts, or needs none */
-	gw_put_policy(&b, &s->spec->net);
+	gw_put_rules(&b, &s->spec->net);
 	/* A program that does not learn of a new rule must not go on with the old ones. */
 	if (send_policy(&g->edge, &b) < 0 || send_policy(&g->gateway, &b) < 0)
 		on_end(s, "it does not take new rules");

@@ -3,6 +3,8 @@
 #include "policy/rule.h"
 #include "wire/wire.h"
 
+struct policy;
+
 /*
  * The protocol between supervisor, edge and gateway, between supervisor and the helpers for certificates
  * and credentials, and between gateway and credential helper.
@@ -28,7 +30,7 @@ enum gw_type {
 	GW_CONFIG = WIRE_GW_FIRST, /* struct gw_config */
 	GW_LISTEN,		   /* rows of struct gw_listener; fds: one per row, in order */
 	GW_START,		   /* (empty): all listeners are there */
-	GW_POLICY,		   /* struct net_policy: replaces the rules */
+	GW_POLICY,		   /* rules, compiled: replace those before */
 	GW_LEAF_IS, /* bytes certificate chain (PEM), bytes key (PEM); empty: refused */
 	GW_CRED,    /* (empty); fd: the line to the credential helper, in place of the last one */
 	GW_SPEND_IS, /* to the reader: u32 errno, str why: 0 it may be sent, EDQUOT the budget is used
@@ -80,7 +82,7 @@ enum gw_type {
 	/* bytes: JSON with the spec's credentials and the host's places; fd: the user's
 	 * environment, entries ended by NUL */
 	CRED_SETUP,
-	CRED_RULES,  /* struct net_policy: what it judges questions by, in place of the last */
+	CRED_RULES,  /* rules, compiled: what it judges questions by, in place of the last */
 	CRED_BUDGET, /* str: why providers' requests are refused; "": they are not. With a budget
 		       * only, and then before CRED_LINE */
 	CRED_LINE,   /* (empty); fd: its end of the line to the gateway, in place of the last */
@@ -142,7 +144,8 @@ struct gw_config {
 	uint32_t keepalive_ms; /* of silence before a tunnel is probed; 0: never */
 	struct gw_route *routes;
 	size_t n_routes;
-	struct net_policy policy;
+	struct net_policy policy; /* written; read as `rules` */
+	struct policy *rules;
 };
 
 #define GW_TOOLS_ALL "all"
@@ -319,6 +322,9 @@ static inline void gw_config_freep(struct gw_config **c)
 /* Writing a body; the buffer was made with WIRE_BODY_MAX. */
 void gw_put_config(struct buf *b, const struct gw_config *c);
 void gw_put_policy(struct buf *b, const struct net_policy *p);
+/* The same, compiled: what reads it needs no code for what people write. Rules that cannot be compiled fill
+ * the buffer, so that the frame is not sent. */
+void gw_put_rules(struct buf *b, const struct net_policy *p);
 void gw_put_listeners(struct buf *b, const struct gw_listener *l, size_t n);
 void gw_put_event(struct buf *b, const struct gw_event *e);
 void gw_put_header_ask(struct buf *b, const struct gw_header_ask *a);
@@ -332,6 +338,8 @@ void gw_put_health(struct buf *b, const struct gw_health *h);
 /* Reading a whole body: 0 or -EPROTO. Strings of events and asks point into the message. */
 int gw_get_config(const struct wire_msg *m, struct gw_config **ret);
 int gw_get_policy(const struct wire_msg *m, struct net_policy *ret);
+int gw_get_rules(const struct wire_msg *m, struct policy **ret);
+void gw_get_rule(struct wire_reader *r, struct net_rule *rule); /* for the two */
 int gw_get_listeners(const struct wire_msg *m, struct gw_listener **ret, size_t *ret_n);
 int gw_get_event(const struct wire_msg *m, struct gw_event *ret);
 int gw_get_header_ask(const struct wire_msg *m, struct gw_header_ask *ret);

@@ -705,7 +705,7 @@ void live_policy(const struct live_options *o)
 
 	fill_policy(&p, o);
 	buf_init(&b, WIRE_BODY_MAX);
-	gw_put_policy(&b, &p);
+	gw_put_rules(&b, &p);
 	assert_int_equal(wire_send(w.ctl, (enum wire_type)GW_POLICY, 0, &b, NULL, 0), 0);
 	net_policy_clear(&p);
 	(void)live_health(); /* answered after the policy was taken */

@@ -9,14 +9,14 @@
 
 static char model[READER_MODEL_MAX + 1];
 
-struct verdict {
+struct judged {
 	bool good;
 	char *why; /* the test's */
 	struct gw_spend spend;
 };
 
-static struct verdict judge(bool budget, const char *tools, enum request_kind kind,
-			    const char *target, const char *fields, const char *body)
+static struct judged judge(bool budget, const char *tools, enum request_kind kind,
+			   const char *target, const char *fields, const char *body)
 {
 	cleanup_free char *head =
 		xasprintf("POST %s HTTP/1.1\r\nHost: a\r\n%sContent-Length: %zu\r\n\r\n", target,
@@ -28,7 +28,7 @@ static struct verdict judge(bool budget, const char *tools, enum request_kind ki
 					 .n_head = strlen(head),
 					 .body = {.p = body, .n = strlen(body), .fd = -1}};
 	struct reader_setup setup = {.budget = budget};
-	struct verdict v;
+	struct judged v;
 
 	strv_push(&setup.tools, tools);
 	v.good = reader_judge(&setup, &q, model, &v.spend, &v.why);
@@ -36,7 +36,7 @@ static struct verdict judge(bool budget, const char *tools, enum request_kind ki
 	return v;
 }
 
-static void refused(struct verdict v, const char *why)
+static void refused(struct judged v, const char *why)
 {
 	assert_false(v.good);
 	assert_non_null(strstr(v.why, why));
@@ -47,8 +47,8 @@ static void refused(struct verdict v, const char *why)
 
 static void without_a_budget_nothing_is_reserved(void **state)
 {
-	struct verdict v = judge(false, "web_search", REQUEST_MESSAGES, "/v1/messages", JSON,
-				 "{\"model\":\"m\",\"max_tokens\":7}");
+	struct judged v = judge(false, "web_search", REQUEST_MESSAGES, "/v1/messages", JSON,
+				"{\"model\":\"m\",\"max_tokens\":7}");
 
 	assert_true(v.good);
 	assert_null(v.spend.credential);
@@ -122,7 +122,7 @@ static void the_most_that_a_request_can_use_is_reserved(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct verdict v =
+		struct judged v =
 			judge(true, "x", rows[i].kind, rows[i].target, JSON, rows[i].body);
 
 		assert_true(v.good);
