@@ -23,6 +23,23 @@ static void request(const struct wire_msg *m, bool budget)
 	free(why);
 }
 
+static void ask(const struct wire_msg *m)
+{
+	struct reader_ask q;
+	struct gw_ask a;
+	struct buf why;
+	json_t *doc;
+
+	buf_init(&why, WIRE_INLINE_MAX);
+	if (reader_get_ask(m, &q) == 0) {
+		if (reader_ask(&q, &doc, &a, &why) == 0 && a.choices.n > GW_ASK_CHOICES_MAX)
+			abort();
+		strv_done(&a.choices);
+		json_decref(doc);
+	}
+	buf_done(&why);
+}
+
 static void answer(const struct wire_msg *m)
 {
 	char model[READER_MODEL_MAX + 1];
@@ -53,13 +70,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	wire_msg_init(&m);
 	(void)buf_append(&m.body, data + 1, size - 1);
-	switch (data[0] % 4) {
+	switch (data[0] % 5) {
 	case 0:
 	case 1:
-		request(&m, data[0] % 4 == 1);
+		request(&m, data[0] % 5 == 1);
 		break;
 	case 2:
 		answer(&m);
+		break;
+	case 4:
+		ask(&m);
 		break;
 	default:
 		if (reader_get_verdict(&m, &v) == 0 && v.status && v.reserved)

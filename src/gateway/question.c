@@ -184,7 +184,7 @@ static void on_cred(struct ev *ev, struct ev_io *io, uint32_t events)
 static void on_reader(struct ev *ev, struct ev_io *io, uint32_t events)
 {
 	flush_late(ev_owner(io, struct gw, reader));
-	while (take_answer(ev_owner(io, struct gw, reader), io, READER_REQUEST_IS))
+	while (take_answer(ev_owner(io, struct gw, reader), io, READER_IS))
 		;
 }
 
@@ -275,7 +275,6 @@ void ask_frame(struct gw *gw, struct wire_msg *m)
 			gw_quit(gw);
 		break;
 	case GW_LEAF_IS:
-	case GW_ASK_IS:
 		a = take(gw, gw->sock, m->id);
 		if (a)
 			a->fn(a, m);

@@ -34,7 +34,7 @@ static int send_verdict(const struct reader *rd, uint32_t id, const struct reade
 
 	buf_init(&b, WIRE_INLINE_MAX);
 	reader_put_verdict(&b, v);
-	return wire_send(rd->line, (enum wire_type)READER_REQUEST_IS, id, &b, NULL, 0);
+	return wire_send(rd->line, (enum wire_type)READER_IS, id, &b, NULL, 0);
 }
 
 static int on_request(const struct reader *rd, const struct wire_msg *m)
@@ -86,6 +86,43 @@ static int on_health(const struct reader *rd)
 	return r > 0 ? wire_send(HELPER_FD, (enum wire_type)GW_HEALTH, 0, NULL, NULL, 0) : r;
 }
 
+static int send_json(const struct reader *rd, uint32_t id, unsigned int status, const char *error)
+{
+	json_t *j = json_pack("{ss}", "error", error);
+	char *text = json_dumps(j, JSON_COMPACT);
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_INLINE_MAX);
+	wire_put_u32(&b, status);
+	wire_put_str(&b, text ? text : "{}");
+	free(text);
+	json_decref(j);
+	return wire_send(rd->line, (enum wire_type)READER_IS, id, &b, NULL, 0);
+}
+
+static int on_ask(const struct reader *rd, const struct wire_msg *m)
+{
+	cleanup_buf struct buf b, why;
+	struct reader_ask q;
+	struct gw_ask a;
+	unsigned int status;
+	json_t *doc;
+	int r;
+
+	buf_init(&b, WIRE_INLINE_MAX);
+	buf_init(&why, WIRE_INLINE_MAX);
+	if (reader_get_ask(m, &q) < 0)
+		return -EPROTO;
+	status = reader_ask(&q, &doc, &a, &why);
+	if (!status)
+		gw_put_ask(&b, &a);
+	r = status || b.full ? send_json(rd, m->id, status ? status : 400, buf_str(&why))
+			     : wire_send(HELPER_FD, (enum wire_type)GW_ASK, m->id, &b, NULL, 0);
+	strv_done(&a.choices);
+	json_decref(doc);
+	return r;
+}
+
 /* The supervisor's answer for a request that is to be sent. */
 static int on_spend(const struct reader *rd, const struct wire_msg *m)
 {
@@ -118,12 +155,16 @@ static int take_frame(const struct reader *rd, int from)
 		return r;
 	if (from == HELPER_FD && (int)m.type == GW_HEALTH)
 		r = on_health(rd);
+	else if (from == HELPER_FD && (int)m.type == GW_ASK_IS)
+		r = wire_send(rd->line, (enum wire_type)READER_IS, m.id, &m.body, NULL, 0);
 	else if (from == HELPER_FD)
 		r = on_spend(rd, &m);
 	else if ((int)m.type == READER_REQUEST)
 		r = on_request(rd, &m);
 	else if ((int)m.type == READER_ANSWER)
 		r = on_answer(&m);
+	else if ((int)m.type == READER_ASK)
+		r = on_ask(rd, &m);
 	else
 		r = -EPROTO;
 	return r < 0 ? r : 1;
@@ -177,6 +218,7 @@ int main(void)
 	int r;
 
 	(void)signal(SIGPIPE, SIG_IGN);
+	json_object_seed(0);
 	r = set_up(&rd, &err);
 	if (r == 0)
 		r = isolate(&err);

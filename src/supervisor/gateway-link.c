@@ -191,7 +191,6 @@ static void on_end(struct supervisor *s, const char *why)
 	s->usage.status = 0;
 	events_link_flush(s);
 	budget_link_end(s);
-	asks_link_end(s);
 	plan_again(s);
 }
 
@@ -207,9 +206,6 @@ static bool take_message(struct supervisor *s, const struct gateway_half *h, str
 	switch ((unsigned)m->type) {
 	case GW_LEAF:
 		ca_link_ask(s, m);
-		return true;
-	case GW_ASK:
-		asks_link_take(s, m);
 		return true;
 	case GW_PROVIDER:
 		usage_link_provider(s, m);

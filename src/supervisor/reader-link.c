@@ -31,6 +31,7 @@ static void drop(struct supervisor *s)
 		(void)ev_want(s->ev, &l->line_io, 0);
 	closep(&l->half.sock);
 	closep(&l->line);
+	asks_link_end(s); /* nobody hears an answer any more */
 }
 
 static void on_again(struct ev *ev, struct ev_timer *t);
@@ -62,6 +63,8 @@ static bool take_frame(struct supervisor *s)
 		budget_link_ask(s, &m);
 	else if (r > 0 && (unsigned)m.type == GW_USAGE)
 		usage_link_report(s, &m);
+	else if (r > 0 && (unsigned)m.type == GW_ASK)
+		asks_link_take(s, &m);
 	else if (r > 0 && (unsigned)m.type == GW_HEALTH)
 		s->reader.asked = false;
 	else

@@ -486,7 +486,7 @@ void cred_link_stop(struct supervisor *s);
 /* asks-link.c: what the agent asks a person for */
 void asks_link_take(struct supervisor *s, const struct wire_msg *m); /* GW_ASK */
 void asks_link_look(struct supervisor *s);			     /* a person has answered */
-void asks_link_end(struct supervisor *s); /* nobody waits any more: the gateway has ended */
+void asks_link_end(struct supervisor *s); /* nobody waits any more: the reader has ended */
 /* net-update.c: rules that end by themselves; called when the rules are others */
 void net_update_ends(struct supervisor *s);
 

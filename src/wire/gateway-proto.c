@@ -323,17 +323,6 @@ void gw_put_use(struct buf *b, const struct cred_use *u)
 	wire_put_str(b, u->rule);
 }
 
-void gw_put_ask(struct buf *b, const struct gw_ask *a)
-{
-	wire_put_u32(b, a->verb);
-	wire_put_str(b, a->kind ? a->kind : "");
-	wire_put_str(b, a->what ? a->what : "");
-	wire_put_str(b, a->why ? a->why : "");
-	wire_put_strv(b, &a->choices);
-	wire_put_u32(b, a->wait_s);
-	wire_put_u64(b, a->since);
-}
-
 void gw_put_health(struct buf *b, const struct gw_health *h)
 {
 	wire_put_u32(b, h->connections);

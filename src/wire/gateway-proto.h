@@ -41,22 +41,23 @@ enum gw_type {
 	/* (empty); fd: the line to the reader, in place of the last one, see wire/reader-proto.h */
 	GW_READER,
 
-	GW_ASK_IS, /* u32 status of HTTP, str JSON */
+	GW_ASK_IS, /* to the reader: u32 status of HTTP, str JSON */
 
 	/* edge, gateway → supervisor */
 	GW_EVENT,    /* struct gw_event */
 	GW_LEAF,     /* str host */
-	GW_ASK,	     /* struct gw_ask → GW_ASK_IS with the same id */
 	GW_PROVIDER, /* u32 status: a provider begins or ceases to be unavailable, see gw_is_down() */
 
 	/* reader → supervisor */
 	GW_USAGE, /* struct gw_usage */
+	GW_ASK,	  /* struct gw_ask → GW_ASK_IS with the same id */
 	GW_SPEND, /* struct gw_spend → GW_SPEND_IS: a request that uses tokens is to be sent, with a
 		   * budget */
 
 	/* gateway ↔ reader, over their own line, and supervisor → reader: see wire/reader-proto.h */
 	READER_REQUEST,
-	READER_REQUEST_IS,
+	READER_ASK,
+	READER_IS,
 	READER_ANSWER,
 	READER_SETUP,
 

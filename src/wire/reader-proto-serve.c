@@ -32,6 +32,21 @@ int reader_get_request(const struct wire_msg *m, struct reader_request *ret)
 	return 0;
 }
 
+int reader_get_ask(const struct wire_msg *m, struct reader_ask *ret)
+{
+	struct reader_ask q = {0};
+	struct wire_reader r;
+
+	wire_read(&r, m);
+	q.method = get_text(&r, GW_NAME_MAX);
+	q.target = get_text(&r, WIRE_BODY_MAX);
+	q.body = wire_get_bytes(&r, &q.n);
+	if (wire_read_end(&r) < 0 || q.n > GW_ASK_BODY_MAX || m->n_fds)
+		return -EPROTO;
+	*ret = q;
+	return 0;
+}
+
 int reader_get_answer(const struct wire_msg *m, struct reader_answer *ret)
 {
 	struct reader_answer a = {0};
@@ -78,6 +93,17 @@ void reader_put_setup(struct buf *b, const struct reader_setup *s)
 {
 	wire_put_u32(b, s->budget);
 	wire_put_strv(b, &s->tools);
+}
+
+void gw_put_ask(struct buf *b, const struct gw_ask *a)
+{
+	wire_put_u32(b, a->verb);
+	wire_put_str(b, a->kind ? a->kind : "");
+	wire_put_str(b, a->what ? a->what : "");
+	wire_put_str(b, a->why ? a->why : "");
+	wire_put_strv(b, &a->choices);
+	wire_put_u32(b, a->wait_s);
+	wire_put_u64(b, a->since);
 }
 
 void gw_put_spend(struct buf *b, const struct gw_spend *s)

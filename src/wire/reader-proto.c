@@ -29,6 +29,13 @@ void reader_put_answer(struct buf *b, const struct reader_answer *a)
 	put_body(b, &a->body);
 }
 
+void reader_put_ask(struct buf *b, const struct reader_ask *q)
+{
+	wire_put_str(b, q->method);
+	wire_put_str(b, q->target);
+	wire_put_bytes(b, q->body, q->n);
+}
+
 int reader_get_verdict(const struct wire_msg *m, struct reader_verdict *ret)
 {
 	struct reader_verdict v = {0};

@@ -10,7 +10,7 @@
  * The supervisor makes a line between gateway and reader when it starts the gateway (GW_READER), and
  * starts the reader with the first frame on it: READER_SETUP comes on descriptor 3, with the reader's
  * end. The gateway hands over a request (READER_REQUEST) before any byte of it goes to the provider,
- * and sends it only after READER_REQUEST_IS with status 0. With a budget the reader asks the
+ * and sends it only after READER_IS with status 0. With a budget the reader asks the
  * supervisor first (GW_SPEND), with the id of the gateway's question. When an exchange is over the
  * gateway hands over the answer (READER_ANSWER), searched for secrets, and the reader reports what it
  * has used (GW_USAGE). Nobody waits for that.
@@ -48,6 +48,13 @@ struct reader_answer {
 	struct reader_body body;
 };
 
+/* A request to /_ralph/asks or /_ralph/refused. Its READER_IS is u32 status, str JSON. */
+struct reader_ask {
+	const char *method, *target;
+	const char *body;
+	size_t n;
+};
+
 struct reader_verdict {
 	uint32_t status; /* of HTTP, for the client; 0: the request may be sent */
 	const char *why;
@@ -62,10 +69,12 @@ struct reader_setup {
 /* The gateway's side. The frame's only descriptor is body.fd, if there is one. */
 void reader_put_request(struct buf *b, const struct reader_request *q);
 void reader_put_answer(struct buf *b, const struct reader_answer *a);
+void reader_put_ask(struct buf *b, const struct reader_ask *q);
 int reader_get_verdict(const struct wire_msg *m, struct reader_verdict *ret);
 
 /* The reader's. Texts and bytes point into the message, and fd is the message's. */
 int reader_get_request(const struct wire_msg *m, struct reader_request *ret);
+int reader_get_ask(const struct wire_msg *m, struct reader_ask *ret);
 int reader_get_answer(const struct wire_msg *m, struct reader_answer *ret);
 void reader_put_verdict(struct buf *b, const struct reader_verdict *v);
 int reader_get_setup(const struct wire_msg *m,

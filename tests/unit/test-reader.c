@@ -1,6 +1,7 @@
 #include "tests.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -223,6 +224,74 @@ static void a_long_body_is_read_from_its_file(void **state)
 	assert_int_equal(u.cost, GW_COST_RESERVED);
 }
 
+static unsigned int asked(const char *method, const char *target, const char *body,
+			  struct gw_ask *ret, char why[static 100])
+{
+	const struct reader_ask q = {
+		.method = method, .target = target, .body = body, .n = strlen(body)};
+	static json_t *doc;
+	struct buf text;
+	unsigned int status;
+
+	json_decref(doc);
+	buf_init(&text, 99);
+	status = reader_ask(&q, &doc, ret, &text);
+	(void)snprintf(why, 100, "%s", buf_str(&text));
+	buf_done(&text);
+	strv_done(&ret->choices);
+	return status;
+}
+
+static void an_ask_is_what_was_written(void **state)
+{
+	struct gw_ask a;
+	char why[100];
+
+	assert_int_equal(asked("POST", "/_ralph/asks",
+			       "{\"kind\":\"host\",\"what\":\"a.test\",\"choices\":[\"x\"]}", &a,
+			       why),
+			 0);
+	assert_int_equal(a.verb, GW_ASK_PUT);
+	assert_string_equal(a.what, "a.test");
+	assert_string_equal(a.why, "");
+	assert_int_equal(asked("GET", "/_ralph/asks/abc?wait=30", "", &a, why), 0);
+	assert_int_equal(a.verb, GW_ASK_GET);
+	assert_string_equal(a.what, "abc");
+	assert_int_equal(a.wait_s, 30);
+	assert_int_equal(asked("GET", "/_ralph/refused?since=7", "", &a, why), 0);
+	assert_int_equal(a.verb, GW_ASK_REFUSED);
+	assert_int_equal(a.since, 7);
+}
+
+static void a_malformed_ask_is_refused_with_what_is_wrong(void **state)
+{
+	static const struct {
+		const char *method, *target, *body, *why;
+		unsigned int status;
+	} rows[] = {
+		{"POST", "/_ralph/asks", "[]", "a JSON object", 400},
+		{"POST", "/_ralph/asks", "{", "a JSON object", 400},
+		{"POST", "/_ralph/asks", "{\"choices\":[1]}", "a JSON object", 400},
+		{"GET", "/_ralph/asks/abc?wait=31", "", "at most 30", 400},
+		{"GET", "/_ralph/asks/abc?weight=3", "", "at most 30", 400},
+		{"GET", "/_ralph/asks", "", "POST /_ralph/asks", 405},
+		{"GET", "/_ralph/asks/", "", "POST /_ralph/asks", 405},
+		{"GET", "/_ralph/asks/0123456789012345678901234567890123", "", "POST", 405},
+		{"DELETE", "/_ralph/asks/abc", "", "POST /_ralph/asks", 405},
+		{"POST", "/_ralph/refused", "", "POST /_ralph/asks", 405},
+		{"GET", "/_ralph/refused?since=x", "", "a number", 400},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct gw_ask a;
+		char why[100];
+
+		assert_int_equal(asked(rows[i].method, rows[i].target, rows[i].body, &a, why),
+				 rows[i].status);
+		assert_non_null(strstr(why, rows[i].why));
+	}
+}
+
 static struct wire_msg message(struct buf *b, int fd)
 {
 	struct wire_msg m;
@@ -290,6 +359,8 @@ int main(void)
 		cmocka_unit_test(an_answer_costs_what_it_says),
 		cmocka_unit_test(an_answer_that_does_not_say_costs_its_reservation),
 		cmocka_unit_test(a_long_body_is_read_from_its_file),
+		cmocka_unit_test(an_ask_is_what_was_written),
+		cmocka_unit_test(a_malformed_ask_is_refused_with_what_is_wrong),
 		cmocka_unit_test(frames_say_the_same_on_both_sides),
 	};
 
