@@ -1,8 +1,6 @@
 /* What the gateway lets through and what it does not, by every way in. */
 #include "live.h"
 
-#include "flow/gateway-limits.h"
-
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -644,52 +642,6 @@ static void dns_gives_a_stand_in_for_allowed_names_only(void **state)
 	assert_int_equal(live_dns_questions(), 0);
 }
 
-/* More names of a wildcard than there are stand-in addresses to have at once. */
-static void
-names_of_a_wildcard_without_end_get_addresses_and_a_connection_keeps_its_own(void **state)
-{
-	static const struct live_rule few[] = {{.pattern = "allowed.test"},
-					       {.pattern = "*.wild.test"}};
-	const struct live_options o = {.rules = few, .n_rules = ARRAY_SIZE(few)};
-	char held[46], first[46], addr[46], name[32];
-	cleanup_free char *back = NULL;
-	SSL *s;
-	int fd;
-
-	live_stop();
-	live_start(&o);
-	assert_int_equal(dns_ask("allowed.test", 1, false, held), 0);
-	fd = client(held, 443);
-	s = tls_over(fd, "allowed.test", TRUST_SERVERS);
-	assert_non_null(s);
-	for (int i = 0; i < STANDINS_MAX + 64; i++) {
-		(void)snprintf(name, sizeof(name), "n%d.wild.test", i);
-		assert_int_equal(dns_ask(name, 1, false, addr), 0);
-		starts(addr, "198.1");
-		assert_string_not_equal(addr, held);
-		if (i == 0)
-			memcpy(first, addr, sizeof(first));
-		else
-			assert_string_not_equal(addr, first);
-	}
-	/* The name with a connection has its address still, and the connection its server. */
-	assert_int_equal(dns_ask("allowed.test", 1, false, addr), 0);
-	assert_string_equal(addr, held);
-	tls_put(s, "ping\n");
-	back = tls_get(s, "ping\n");
-	assert_string_equal(back, "ping\n");
-	tls_close(s);
-	/* The oldest name has none, and a program that remembers it reaches nobody by it. */
-	fd = client(first, 443);
-	assert_true(fd >= 0);
-	assert_true(is_alert(fd));
-	(void)close(fd);
-	/* Asked again it gets another one, and the newest name is as good as any. */
-	assert_int_equal(dns_ask("n0.wild.test", 1, false, addr), 0);
-	assert_string_not_equal(addr, first);
-	assert_int_equal(live_dns_questions(), 0);
-}
-
 static void a_stand_in_carries_tls_to_its_name(void **state)
 {
 	char a[46];
@@ -999,7 +951,6 @@ int main(void)
 		T(socks_to_another_name_is_not_allowed),
 		T(socks_udp_is_refused),
 		T(dns_gives_a_stand_in_for_allowed_names_only),
-		T(names_of_a_wildcard_without_end_get_addresses_and_a_connection_keeps_its_own),
 		T(a_stand_in_carries_tls_to_its_name),
 		T(an_ipv6_stand_in_carries_http_to_its_name),
 		T(a_stand_in_on_port_22_reaches_the_server),
