@@ -1,6 +1,6 @@
 #include "fuzz.h"
 
-#include "gateway/parse/meter.h"
+#include "reader/parse/meter.h"
 
 #include <stdlib.h>
 

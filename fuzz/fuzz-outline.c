@@ -1,6 +1,6 @@
 #include "fuzz.h"
 
-#include "gateway/parse/outline.h"
+#include "reader/parse/outline.h"
 
 #include <stdlib.h>
 #include <string.h>

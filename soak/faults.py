@@ -3,7 +3,7 @@ import os
 import signal
 import time
 
-OURS = {"ralph", "cli", "supervisor", "front", "edge", "gateway", "guest", "loop", "cred", "ca", "repo", "tasks", "export", "ports",
+OURS = {"ralph", "cli", "supervisor", "front", "edge", "gateway", "reader", "guest", "loop", "cred", "ca", "repo", "tasks", "export", "ports",
         "fetch", "hook"}
 # Back by no more than what a loop takes for a clock that was never set.
 CLOCK_JUMPS = (-43200, -3600, -60, -1, 1, 60, 3600, 86400, 400 * 86400)

@@ -13,7 +13,7 @@ PATIENCE = 30  # seconds for what ends by itself
 RECORD = re.compile(r"(home|lock|workspace|spec\.json|selftest|exported\.json(\.lock)?|events(\.\d)?\.jsonl|events\.head|clone)$")
 # The gateway keeps connections to servers for half a minute (UPSTREAM_IDLE_MS), the edge eight empty pipes (PIPES_IDLE).
 DESCRIPTORS_PATIENCE = 90
-DESCRIPTORS_SLACK = {"supervisor": 0, "front": 0, "edge": 16, "gateway": 16}
+DESCRIPTORS_SLACK = {"supervisor": 0, "front": 0, "edge": 16, "gateway": 16, "reader": 0}
 MEMORY_SLACK = 1024  # KiB that a process may have grown by, over all of the run
 WARM = 2  # cycles after which a process has seen everything once
 
@@ -140,7 +140,7 @@ class Invariants:
         procs = processes()
         found = {"supervisor": self.world.keeper_pid}
         for pid, (ppid, comm, _) in procs.items():
-            if ppid == self.world.keeper_pid and comm in ("front", "edge", "gateway"):
+            if ppid == self.world.keeper_pid and comm in ("front", "edge", "gateway", "reader"):
                 found[comm] = pid
         return found
 

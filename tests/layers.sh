@@ -22,6 +22,8 @@ declare -A may=(
 	[edge]="base confine wire http policy flow edge/parse"
 	[gateway/parse]="base http"
 	[gateway]="base confine wire http policy flow gateway/parse"
+	[reader/parse]="base http"
+	[reader]="base confine wire http policy flow reader/parse"
 	[guest]="base wire"
 	[git]="base policy"
 	[ca]="base wire" [ports]="base wire"

@@ -1,5 +1,7 @@
 #include "base/fd.h"
 
+#include "base/fd-own.h"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -59,7 +61,7 @@ int fd_read_all(int fd, struct buf *b)
 	}
 }
 
-static int seal(int fd)
+int fd_seal(int fd)
 {
 	if (lseek(fd, 0, SEEK_SET) < 0 ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0)
@@ -68,7 +70,7 @@ static int seal(int fd)
 }
 
 /* Takes an empty memory file, or what memfd_create() failed with. */
-static int fill_and_seal(int memory, const void *p, size_t n)
+int fd_fill(int memory, const void *p, size_t n)
 {
 	cleanup_fd int fd = memory;
 	int r;
@@ -77,54 +79,13 @@ static int fill_and_seal(int memory, const void *p, size_t n)
 		return -errno;
 	r = fd_write_all(fd, p, n);
 	if (r == 0)
-		r = seal(fd);
+		r = fd_seal(fd);
 	return r < 0 ? r : take_fd(fd);
 }
 
 int fd_memfd(const char *name, const void *p, size_t n)
 {
-	return fill_and_seal(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING), p, n);
-}
-
-/* Linux 6.3; it must be said where the system makes memory files not executable by default. */
-#ifndef MFD_EXEC
-#define MFD_EXEC 0x0010U
-#endif
-
-static int empty_program(void)
-{
-	const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-	int fd = memfd_create("ralph-program", flags | MFD_EXEC);
-
-	if (fd < 0 && errno == EINVAL)
-		fd = memfd_create("ralph-program", flags);
-	return fd;
-}
-
-int fd_program_of(const void *p, size_t n)
-{
-	return fill_and_seal(empty_program(), p, n);
-}
-
-int fd_program(const char *path)
-{
-	cleanup_fd int from = open(path, O_RDONLY | O_CLOEXEC), fd = -1;
-	char piece[16 * 1024];
-	ssize_t n;
-	int r;
-
-	if (from < 0)
-		return -errno;
-	fd = empty_program();
-	if (fd < 0)
-		return -errno;
-	while ((n = read(from, piece, sizeof(piece))) > 0) {
-		r = fd_write_all(fd, piece, (size_t)n);
-		if (r < 0)
-			return r;
-	}
-	r = n < 0 ? -errno : seal(fd);
-	return r < 0 ? r : take_fd(fd);
+	return fd_fill(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING), p, n);
 }
 
 int fd_set_cloexec(int fd, bool on)

@@ -45,17 +45,6 @@ void strv_extend(struct strv *s, const struct strv *from)
 		strv_push(s, from->v[i]);
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-void strv_sort(struct strv *s)
-{
-	if (s->n)
-		qsort(s->v, s->n, sizeof(char *), by_bytes);
-}
-
 bool strv_has(const struct strv *s, const char *str)
 {
 	for (size_t i = 0; i < s->n; i++)

@@ -107,6 +107,14 @@ static const struct filter filters[] = {
 		.calls = {COMMON, SOCKETS, C(shutdown), C(epoll_wait), C(epoll_pwait), C(epoll_ctl),
 			  C(pread64), C(pwrite64), C(memfd_create), C(timerfd_settime)},
 	},
+	/* Has two lines, and the files of memory that come over one of them. */
+	{
+		.name = "reader",
+		.otherwise = SCMP_ACT_KILL_PROCESS,
+		.families = none,
+		.no_exec_maps = 1,
+		.calls = {COMMON, C(recvmsg), C(sendmsg), C(poll), C(ppoll), C(pread64)},
+	},
 	/* `ralph web`: faces browsers; has its listener and two sockets. */
 	{
 		.name = "web",

@@ -173,15 +173,3 @@ int aws_export(const struct cred_host *h, const char *profile, char **program, s
 	}
 	return r;
 }
-
-bool aws_region_is_sane(const char *region)
-{
-	size_t n = strspn(region, "abcdefghijklmnopqrstuvwxyz0123456789-");
-
-	return n > 0 && n <= 32 && region[n] == '\0' && region[0] != '-' && region[n - 1] != '-';
-}
-
-char *aws_domain(const char *region)
-{
-	return xasprintf("%s.amazonaws.com%s", region, strncmp(region, "cn-", 3) == 0 ? ".cn" : "");
-}

@@ -17,8 +17,6 @@ struct events {
 	uint32_t tokens;
 	struct group groups[EVENT_GROUPS];
 	size_t n_groups;
-	struct buf late[USAGE_LATE_MAX]; /* reports of usage, oldest first */
-	size_t n_late;
 };
 
 const char *event_text(char *out, size_t cap, const char *s, size_t len)
@@ -138,42 +136,11 @@ static void keep(struct events *ev, const struct gw_event *e)
 		ev_timer_set(ev->gw->ev, &ev->timer, EVENT_FLUSH_MS);
 }
 
-static int put_usage(struct gw *gw, const struct buf *frame)
-{
-	return wire_send(gw->sock, (enum wire_type)GW_USAGE, 0, frame, NULL, 0);
-}
-
-static void flush_usage(struct gw *gw)
-{
-	struct events *ev = gw->events;
-	size_t sent = 0;
-
-	while (sent < ev->n_late && put_usage(gw, &ev->late[sent]) == 0)
-		buf_done(&ev->late[sent++]);
-	ev->n_late -= sent;
-	memmove(ev->late, ev->late + sent, ev->n_late * sizeof(ev->late[0]));
-}
-
-void event_usage(struct gw *gw, struct buf *frame)
-{
-	struct events *ev = gw->events;
-
-	flush_usage(gw);
-	if ((ev->n_late == 0 && put_usage(gw, frame) == 0) || ev->n_late == USAGE_LATE_MAX) {
-		buf_done(frame);
-		return;
-	}
-	ev->late[ev->n_late++] = *frame;
-	if (!ev->timer.slot)
-		ev_timer_set(gw->ev, &ev->timer, EVENT_FLUSH_MS);
-}
-
 void events_flush(struct gw *gw)
 {
 	struct events *ev = gw->events;
 	size_t sent = 0;
 
-	flush_usage(gw);
 	while (sent < ev->n_groups && put(gw, &ev->groups[sent].e) == 0)
 		sent++;
 	ev->n_groups -= sent;
@@ -183,7 +150,7 @@ void events_flush(struct gw *gw)
 		ev->groups[i].e.rule = ev->groups[i].rule;
 		ev->groups[i].e.reason = ev->groups[i].reason;
 	}
-	if (ev->n_groups || ev->n_late)
+	if (ev->n_groups)
 		ev_timer_set(gw->ev, &ev->timer, EVENT_FLUSH_MS);
 }
 

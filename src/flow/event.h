@@ -11,8 +11,6 @@ struct events *events_new(struct gw *gw);
 
 /* Fills in time and count; strings may be NULL and may hold any bytes. */
 void event_send(struct gw *gw, const struct gw_event *e);
-/* Reports what was used; one that does not fit the socket now is sent later. Takes the buffer. */
-void event_usage(struct gw *gw, struct buf *frame);
 /* Sends the events that are still grouped, as far as the socket takes them. */
 void events_flush(struct gw *gw);
 

@@ -78,13 +78,14 @@
 #define EVENT_PER_S 128
 #define EVENT_GROUPS 64
 #define EVENT_FLUSH_MS 1000
-#define USAGE_LATE_MAX 256 /* reports the supervisor's socket had no room for */
 
 /* Requests with a credential. */
-#define BODY_KEPT_MAX (1 * MiB)	   /* to be sent again after a 401; longer ones are not */
-#define BODY_SIGNED_MAX (32 * MiB) /* read before it is sent, where the provider signs it */
-#define SPOOL_SMALL (256 * KiB)	   /* in memory; more lies in a file of memory */
-#define SPOOL_TOTAL_MAX (128 * MiB)
+#define BODY_KEPT_MAX (1 * MiB)	    /* to be sent again after a 401; longer ones are not */
+#define BODY_SIGNED_MAX (32 * MiB)  /* read before it is sent, where the provider signs it */
+#define SPOOL_SMALL (256 * KiB)	    /* in memory; more lies in a file of memory */
+#define SPOOL_TOTAL_MAX (128 * MiB) /* of requests; and as much of answers */
+#define ANSWER_READ_MAX (32 * MiB)  /* of a provider's answer, for the reader */
+#define READER_LATE_MAX (16 * MiB)  /* that waits for room in the line to the reader */
 #define ASKS_MS 45000 /* the body of an ask, then the supervisor's answer, which may wait a while */
 #define BODY_MS 120000 /* no byte of a body that is read before it is sent */
 

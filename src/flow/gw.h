@@ -23,6 +23,7 @@ struct given;
 struct h2_ups;
 struct host_proxies;
 struct injected;
+struct late;
 struct needles;
 struct policy;
 struct pool;
@@ -52,7 +53,7 @@ struct gw {
 	uint32_t last_id;		   /* of flows and questions */
 	struct host_proxies *host_proxies; /* the host's proxy */
 	struct gw_health health;
-	bool provider_down; /* as it was last reported, see response_guard_status() */
+	bool provider_down; /* as it was last reported, see provider_status() */
 
 	/* The edge's own; NULL in the gateway. */
 	struct edge *edge;
@@ -61,9 +62,12 @@ struct gw {
 	struct ev_io arrivals; /* connections that the edge hands over */
 	int dials;	       /* the line to the edge */
 	struct ev_io dials_io;
-	int cred;      /* to the credential helper; -1: no line */
-	bool has_cred; /* there was one: without any, the sandbox has no credential */
-	struct ev_io cred_io;
+	struct ev_io cred; /* to the credential helper; fd -1: no line */
+	bool has_cred;	   /* there was one: without any, the sandbox has no credential */
+	struct ev_io reader;
+	uint32_t reader_turn; /* lines to a reader that there have been */
+	struct late *late;    /* frames for it that wait, oldest first */
+	size_t late_bytes;
 	struct ask *asks; /* questions that are not answered */
 	struct pool *pool;
 	struct h2_ups *h2_ups;	   /* connections to servers that speak HTTP/2 */
@@ -72,7 +76,8 @@ struct gw {
 	struct given *given;
 	struct needles *secrets;  /* see gateway/exchange/given.h; NULL: none */
 	struct needles *phantoms; /* NULL: none */
-	size_t spooled;		  /* bytes of bodies that are kept */
+	size_t spooled;		  /* bytes of requests' bodies that are kept */
+	size_t answers;		  /* and of answers' */
 	struct tls *tls;
 
 	/* Room for one read and one parse: nothing in here outlives a callback. */

@@ -2,6 +2,7 @@
 
 #include "base/fd.h"
 #include "flow/conn.h"
+#include "policy/policy.h"
 
 void gw_quit(struct gw *gw)
 {
@@ -15,7 +16,8 @@ static int on_config(struct gw *gw, const struct wire_msg *m, struct err *err)
 	/* An answer to a question of the gateway before this one is no answer to ours, and a flow has
 	 * one number in both programs. */
 	gw->last_id = gw->config->before << 24 | (gw->edge ? 0 : 1u << 23);
-	return policy_compile(&gw->config->policy, &gw->policy, err);
+	gw->policy = take_ptr(gw->config->rules);
+	return 0;
 }
 
 int super_take_lines(struct wire_msg *m, int *ret, size_t n)
@@ -61,16 +63,9 @@ void super_health(struct gw *gw, uint32_t id)
 /* A policy that cannot be read leaves the old one in force: it was the user's last word. */
 static void on_policy(struct gw *gw, const struct wire_msg *m)
 {
-	struct net_policy rules;
 	struct policy *p = NULL;
-	struct err ignored;
-	int r;
 
-	if (gw_get_policy(m, &rules) < 0)
-		return;
-	r = policy_compile(&rules, &p, &ignored);
-	net_policy_clear(&rules);
-	if (r < 0)
+	if (gw_get_rules(m, &p) < 0)
 		return;
 	(void)policy_free(gw->policy);
 	gw->policy = p;

@@ -96,7 +96,7 @@ int main(void)
 	(void)signal(SIGPIPE, SIG_IGN);
 	gw->program = &gateway_program;
 	gw->sock = SUPERVISOR_FD;
-	gw->cred = gw->dials = gw->arrivals.fd = -1;
+	gw->cred.fd = gw->reader.fd = gw->dials = gw->arrivals.fd = -1;
 	(void)fd_set_cloexec(gw->sock, true);
 	r = serve(gw, &err);
 	if (r < 0)

@@ -3,8 +3,8 @@
 #include "flow/super.h"
 
 /*
- * Questions with ids, and their answers: to the supervisor, to the credential helper and to the edge,
- * each over its own line. An answer counts only if it comes over the line of its question.
+ * Questions with ids, and their answers: to the supervisor, to the credential helper, to the reader and
+ * to the edge, each over its own line. An answer counts only if it comes over the line of its question.
  */
 
 /* a NULL: the other side is only informed, and nobody waits. */
@@ -13,7 +13,10 @@ int ask_line(struct gw *gw, int line, struct ask *a, enum gw_type type, const st
 /* GW_HEADER, to the credential helper. */
 int ask_cred(struct gw *gw, struct ask *a, const struct buf *body, ask_fn *fn);
 void ask_cancel(struct ask *a);
-/* The lines to credential helper and edge are watched from now on. */
+/* To the reader, with a file or without (-1); takes the content of body. It waits for room. */
+int ask_reader(struct gw *gw, struct ask *a, enum gw_type type, struct buf *body, int file,
+	       ask_fn *fn);
+/* The lines to credential helper, reader and edge are watched from now on. */
 int ask_attach(struct gw *gw, struct err *err);
 
 /* For struct program. */

@@ -25,6 +25,8 @@ struct ip {
  * never read.
  */
 int ip_parse(const char *p, size_t n, struct ip *ret);
+/* The same, as the bytes that were written: *ret_len is 4, or 16 for one that holds an IPv4 address, too. */
+int ip_read(const char *p, size_t n, uint8_t b[16], size_t *ret_len);
 /* The four or sixteen bytes of a DNS answer or a SOCKS request; -EINVAL for another length. */
 int ip_from_bytes(const void *p, size_t n, struct ip *ret);
 int ip_from_sockaddr(const struct sockaddr *sa, struct ip *ret, uint16_t *ret_port);

@@ -36,6 +36,8 @@ struct pattern {
 /* The user's mistake is -EINVAL with exit code 2 and a sentence that quotes the pattern. */
 int pattern_parse(const char *text, bool deny, struct pattern *ret, struct err *err);
 
+/* 127.0.0.1 and ::1, under which a host service is reached. */
+bool pattern_is_loopback(const struct ip *ip);
 bool pattern_has_port(const struct pattern *p, uint16_t port);
 /* Ports aside. A name is matched by name patterns alone, an address by address patterns alone;
  * a service is matched by "localhost", 127.0.0.1 and ::1. */

@@ -1,8 +1,7 @@
 #include "policy/policy.h"
 
 #include "policy/policy-own.h"
-#include "policy/request.h"
-
+#include <errno.h>
 #include <string.h>
 
 struct policy *policy_new(enum policy_tier tier)
@@ -29,77 +28,19 @@ struct policy *policy_free(struct policy *p)
 	return NULL;
 }
 
-static int check_combination(const struct policy_rule *r, struct err *err)
+int policy_take(struct policy *p, struct policy_rule *r)
 {
-	if (!r->inspects)
-		return 0;
-	if (r->text.deny)
-		return err_usage(err,
-				 "'%s': a deny rule refuses the whole host; leave methods, "
-				 "paths, git and credential out",
-				 r->text.pattern);
-	if (r->pattern.kind == PATTERN_SERVICE && r->text.credential)
-		return err_usage(err, "'%s': a credential is not sent to a host service",
-				 r->text.pattern);
-	return 0;
-}
-
-static int rule_fill(struct policy_rule *r, const struct net_rule *from, struct err *err)
-{
-	int q;
-
-	net_rule_copy(&r->text, from);
-	if (!r->text.source)
-		r->text.source = xstrdup("");
-	q = pattern_parse(from->pattern, from->deny, &r->pattern, err);
-	if (q == 0)
-		q = request_read_lists(&r->text, err);
-	r->inspects = net_rule_inspects(&r->text);
-	return q < 0 ? q : check_combination(r, err);
-}
-
-int policy_add(struct policy *p, const struct net_rule *rule, struct err *err)
-{
-	struct policy_rule r = {0};
-	int q;
-
-	if (p->n_rules == NET_RULES_MAX)
-		return err_usage(err, "more than %d network rules", NET_RULES_MAX);
-	q = rule_fill(&r, rule, err);
-	if (q < 0) {
-		rule_done(&r);
-		return q;
+	if (p->n_rules == NET_RULES_MAX) {
+		rule_done(r);
+		return -E2BIG;
 	}
 	if (p->n_rules == p->cap) {
 		p->cap = p->cap ? p->cap * 2 : 16;
 		p->rules = xrealloc(p->rules, p->cap, sizeof(*p->rules));
 	}
-	p->rules[p->n_rules++] = r;
-	return 0;
-}
-
-int policy_add_pattern(struct policy *p, bool deny, const char *pattern, const char *source,
-		       struct err *err)
-{
-	/* Only read: policy_add() copies. */
-	const struct net_rule rule = {
-		.deny = deny, .pattern = (char *)pattern, .source = (char *)source};
-
-	return policy_add(p, &rule, err);
-}
-
-int policy_compile(const struct net_policy *from, struct policy **ret, struct err *err)
-{
-	cleanup_(policy_freep) struct policy *p = policy_new(from->tier);
-
-	for (size_t i = 0; i < from->n_rules; i++) {
-		const struct net_rule *rule = &from->rules[i];
-		int r = policy_add(p, rule, err);
-
-		if (r < 0)
-			return err_wrap(err, r, "%s", rule->source ? rule->source : "network");
-	}
-	*ret = take_ptr(p);
+	r->inspects = net_rule_inspects(&r->text);
+	p->rules[p->n_rules++] = *r;
+	*r = (struct policy_rule){0};
 	return 0;
 }
 

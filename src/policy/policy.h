@@ -80,6 +80,8 @@ static inline void policy_freep(struct policy **p)
 int policy_compile(const struct net_policy *from, struct policy **ret, struct err *err);
 /* Adds a rule, or says what is wrong with it (exit code 2) and adds nothing. */
 int policy_add(struct policy *p, const struct net_rule *rule, struct err *err);
+/* Adds a rule that was compiled already, and takes its content; -E2BIG: there are too many. */
+int policy_take(struct policy *p, struct policy_rule *r);
 /* The short form: no inspection. */
 int policy_add_pattern(struct policy *p, bool deny, const char *pattern, const char *source,
 		       struct err *err);

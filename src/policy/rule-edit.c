@@ -1,5 +1,7 @@
 #include "policy/rule.h"
 
+#include "policy/policy-own.h"
+
 #include <string.h>
 
 bool policy_tier_parse(const char *name, enum policy_tier *ret)
@@ -11,6 +13,46 @@ bool policy_tier_parse(const char *name, enum policy_tier *ret)
 		}
 	}
 	return false;
+}
+
+static void field_copy(void *to, const void *from, enum net_rule_kind kind)
+{
+	const char *text;
+
+	net_rule_field_done(to, kind);
+	switch (kind) {
+	case NET_RULE_VERDICT:
+		*(bool *)to = *(const bool *)from;
+		break;
+	case NET_RULE_TEXT:
+	case NET_RULE_NAME:
+		text = *(char *const *)from;
+		*(char **)to = text ? xstrdup(text) : NULL;
+		break;
+	case NET_RULE_LIST:
+		strv_extend(to, from);
+		break;
+	}
+}
+
+void net_rule_copy(struct net_rule *to, const struct net_rule *from)
+{
+	for (const struct net_rule_field *f = net_rule_fields; f->name; f++)
+		field_copy(net_rule_at(to, f), net_rule_at(from, f), f->kind);
+}
+
+void net_rule_copy_inspection(struct net_rule *to, const struct net_rule *from)
+{
+	for (const struct net_rule_field *f = net_rule_fields; f->name; f++)
+		if (f->inspects)
+			field_copy(net_rule_at(to, f), net_rule_at(from, f), f->kind);
+}
+
+struct net_rule *net_policy_push(struct net_policy *p)
+{
+	p->rules = xrealloc(p->rules, p->n_rules + 1, sizeof(*p->rules));
+	p->rules[p->n_rules] = (struct net_rule){0};
+	return &p->rules[p->n_rules++];
 }
 
 static bool field_equal(const void *a, const void *b, enum net_rule_kind kind)

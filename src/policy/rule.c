@@ -1,5 +1,7 @@
 #include "policy/rule.h"
 
+#include "policy/policy-own.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -37,7 +39,7 @@ const char *policy_tier_name(enum policy_tier t)
 	return t < POLICY_TIER_N ? policy_tier_names[t] : "unknown";
 }
 
-static void field_done(void *at, enum net_rule_kind kind)
+void net_rule_field_done(void *at, enum net_rule_kind kind)
 {
 	switch (kind) {
 	case NET_RULE_VERDICT:
@@ -49,26 +51,6 @@ static void field_done(void *at, enum net_rule_kind kind)
 		break;
 	case NET_RULE_LIST:
 		strv_done(at);
-		break;
-	}
-}
-
-static void field_copy(void *to, const void *from, enum net_rule_kind kind)
-{
-	const char *text;
-
-	field_done(to, kind);
-	switch (kind) {
-	case NET_RULE_VERDICT:
-		*(bool *)to = *(const bool *)from;
-		break;
-	case NET_RULE_TEXT:
-	case NET_RULE_NAME:
-		text = *(char *const *)from;
-		*(char **)to = text ? xstrdup(text) : NULL;
-		break;
-	case NET_RULE_LIST:
-		strv_extend(to, from);
 		break;
 	}
 }
@@ -90,20 +72,7 @@ static bool field_is_set(const void *at, enum net_rule_kind kind)
 void net_rule_done(struct net_rule *r)
 {
 	for (const struct net_rule_field *f = net_rule_fields; f->name; f++)
-		field_done(net_rule_at(r, f), f->kind);
-}
-
-void net_rule_copy(struct net_rule *to, const struct net_rule *from)
-{
-	for (const struct net_rule_field *f = net_rule_fields; f->name; f++)
-		field_copy(net_rule_at(to, f), net_rule_at(from, f), f->kind);
-}
-
-void net_rule_copy_inspection(struct net_rule *to, const struct net_rule *from)
-{
-	for (const struct net_rule_field *f = net_rule_fields; f->name; f++)
-		if (f->inspects)
-			field_copy(net_rule_at(to, f), net_rule_at(from, f), f->kind);
+		net_rule_field_done(net_rule_at(r, f), f->kind);
 }
 
 bool net_rule_inspects(const struct net_rule *r)
@@ -112,13 +81,6 @@ bool net_rule_inspects(const struct net_rule *r)
 		if (f->inspects && field_is_set(net_rule_at(r, f), f->kind))
 			return true;
 	return false;
-}
-
-struct net_rule *net_policy_push(struct net_policy *p)
-{
-	p->rules = xrealloc(p->rules, p->n_rules + 1, sizeof(*p->rules));
-	p->rules[p->n_rules] = (struct net_rule){0};
-	return &p->rules[p->n_rules++];
 }
 
 void net_policy_clear(struct net_policy *p)

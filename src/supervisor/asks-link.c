@@ -3,7 +3,7 @@
  *
  * DOC: Theory of operation
  *
- * The agent asks the gateway, and the gateway asks here (GW_ASK). An ask is judged first: only a host
+ * The agent asks the gateway, and its reader asks here (GW_ASK). An ask is judged first: only a host
  * that no rule mentions, a file of the workspace and a question can be asked; the rest is answered "not
  * askable" at once. It goes into the queue of record/asks.h, and into the event log. The person answers
  * with a command of the host, which changes the queue and then sends the event "ask-answer": with it
@@ -27,9 +27,8 @@ static void answer_text(const struct supervisor *s, uint32_t id, uint32_t status
 	buf_init(&b, WIRE_INLINE_MAX);
 	wire_put_u32(&b, status);
 	wire_put_str(&b, text);
-	if (!b.full && s->gateway.gateway.sock >= 0)
-		(void)wire_send(s->gateway.gateway.sock, (enum wire_type)GW_ASK_IS, id, &b, NULL,
-				0);
+	if (!b.full && s->reader.half.sock >= 0)
+		(void)wire_send(s->reader.half.sock, (enum wire_type)GW_ASK_IS, id, &b, NULL, 0);
 }
 
 /* Takes j. */

@@ -37,7 +37,7 @@ enum act {
 
 #define ANSWER_FDS GIT_IMPORT_FDS
 
-static const char *const programs[] = {"edge", "gateway", "cred", "ports"};
+static const char *const programs[] = {"edge", "gateway", "reader", "cred", "ports"};
 
 struct answer {
 	uint32_t value;

@@ -3,11 +3,11 @@
  *
  * DOC: Theory of operation
  *
- * Before the gateway sends a request that uses tokens it asks (GW_SPEND), with the most that the
+ * Before the gateway sends a request that uses tokens the reader asks (GW_SPEND), with the most that the
  * request can use. The request may go if what was spent, and what is reserved for requests under way,
  * leave something of the budget; then its own most is reserved too. So all requests together spend at
  * most the budget and one request. A request that finds nothing left only because of others waits
- * until one of them is over. When the gateway ends, what it had under way costs what was reserved.
+ * until one of them is over. When gateway or reader ends, what was under way costs what was reserved.
  *
  * The list of reservations lies in a file too, which is written before a request may go and again when
  * it is over. A supervisor that is killed leaves it, and the next one settles what is in it. Between
@@ -151,7 +151,7 @@ static void answer(const struct supervisor *s, uint32_t id, int eno, const char 
 	buf_init(&b, WIRE_INLINE_MAX);
 	wire_put_u32(&b, (uint32_t)eno);
 	wire_put_str(&b, why);
-	(void)wire_send(s->gateway.gateway.sock, (enum wire_type)GW_SPEND_IS, id, &b, NULL, 0);
+	(void)wire_send(s->reader.half.sock, (enum wire_type)GW_SPEND_IS, id, &b, NULL, 0);
 }
 
 /* false: it has to wait. Takes the content of r otherwise. */

@@ -235,7 +235,7 @@ static int send_rules(const struct supervisor *s)
 
 	buf_init(&b, WIRE_BODY_MAX);
 	/* As the gateway has them: one that serves endpoints on the host has no rules. */
-	gw_put_policy(&b, s->spec->port ? &none : &s->spec->net);
+	gw_put_rules(&b, s->spec->port ? &none : &s->spec->net);
 	return wire_send(s->cred.sock, (enum wire_type)CRED_RULES, 0, &b, NULL, 0);
 }
 

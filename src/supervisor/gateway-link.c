@@ -32,7 +32,6 @@
 
 #define HOST_BACKLOG 128
 #define LAST_WORDS_MS 1000 /* of a gateway that is told to end */
-#define HEAR_MAX 1024	   /* frames of a gateway at once, when a command has ended */
 #define QUICK_MS 60000	   /* an end within this time of the start is a quick one */
 #define QUICK_ENDS_MAX 8
 #define AGAIN_MS 50 /* before the second start; doubled with each quick end */
@@ -188,9 +187,10 @@ static void on_end(struct supervisor *s, const char *why)
 	if (why)
 		(void)snprintf(g->why, sizeof(g->why), "%s", why);
 	cred_link_unline(s);
+	reader_link_stop(s, now_ms() + LAST_WORDS_MS);
+	s->usage.status = 0;
 	events_link_flush(s);
 	budget_link_end(s);
-	asks_link_end(s);
 	plan_again(s);
 }
 
@@ -207,14 +207,8 @@ static bool take_message(struct supervisor *s, const struct gateway_half *h, str
 	case GW_LEAF:
 		ca_link_ask(s, m);
 		return true;
-	case GW_ASK:
-		asks_link_take(s, m);
-		return true;
-	case GW_SPEND:
-		budget_link_ask(s, m);
-		return true;
-	case GW_USAGE:
-		usage_link_report(s, m);
+	case GW_PROVIDER:
+		usage_link_provider(s, m);
 		return true;
 	default:
 		return false;
@@ -254,7 +248,7 @@ static void on_gateway(struct ev *ev, struct ev_io *io, uint32_t events)
 
 static void hear(struct supervisor *s, struct gateway_half *h)
 {
-	for (int i = 0; i < HEAR_MAX && s->ev && h->sock >= 0 && take_frame(s, h); i++)
+	for (int i = 0; i < SUP_HEAR_MAX && s->ev && h->sock >= 0 && take_frame(s, h); i++)
 		;
 }
 
@@ -262,6 +256,7 @@ void gateway_link_hear(struct supervisor *s)
 {
 	hear(s, &s->gateway.edge);
 	hear(s, &s->gateway.gateway);
+	reader_link_hear(s);
 }
 
 void gateway_link_leaf(struct supervisor *s, struct wire_msg *m)
@@ -375,6 +370,8 @@ static int start_gateway(struct supervisor *s, struct err *err)
 	if (r == 0)
 		r = cred_link_line(s, err);
 	if (r == 0)
+		r = reader_link_line(s, err);
+	if (r == 0)
 		r = send_empty(&g->gateway, GW_START, NULL, 0);
 	return r < 0 ? r : watch_half(s, &g->gateway, on_gateway);
 }
@@ -472,16 +469,16 @@ void gateway_link_policy(struct supervisor *s)
 	buf_init(&b, WIRE_BODY_MAX);
 	if (g->edge.sock < 0 || s->spec->port)
 		return; /* it will get the spec's rules when it starts, or needs none */
-	gw_put_policy(&b, &s->spec->net);
+	gw_put_rules(&b, &s->spec->net);
 	/* A program that does not learn of a new rule must not go on with the old ones. */
 	if (send_policy(&g->edge, &b) < 0 || send_policy(&g->gateway, &b) < 0)
 		on_end(s, "it does not take new rules");
 }
 
 /*
- * Reads the last frames of one of the two. The gateway may have sent the last answer of a command and
- * not yet reported it, and the usage of that answer counts against the budget. It ends at the end
- * of the stream and reports before that.
+ * Reads the last frames of one of the two. It ends at the end of the stream and reports before that.
+ * The reader is heard out after them: the gateway may have sent the last answer of a command and not
+ * yet handed it over, and the usage of that answer counts against the budget.
  */
 static void hear_out(struct supervisor *s, const struct gateway_half *h, uint64_t deadline)
 {
@@ -498,8 +495,6 @@ static void hear_out(struct supervisor *s, const struct gateway_half *h, uint64_
 			return;
 		if (r > 0 && (unsigned)m.type == GW_EVENT)
 			on_event(s, &m);
-		else if (r > 0 && (unsigned)m.type == GW_USAGE && h == &s->gateway.gateway)
-			usage_link_report(s, &m);
 	}
 }
 
@@ -518,10 +513,11 @@ void gateway_link_stop(struct supervisor *s)
 			(void)shutdown(halves[i]->sock, SHUT_WR);
 	for (size_t i = 0; !s->remove && i < ARRAY_SIZE(halves); i++)
 		hear_out(s, halves[i], deadline);
-	if (s->spec)
-		budget_link_end(s);
 	for (size_t i = 0; i < ARRAY_SIZE(halves); i++) {
 		closep(&halves[i]->sock);
 		child_done(&halves[i]->child);
 	}
+	reader_link_stop(s, s->remove ? 0 : deadline);
+	if (s->spec)
+		budget_link_end(s);
 }

@@ -554,9 +554,9 @@ int main(void)
 
 	s->guest = s->listener = s->signals = s->watch = s->broker = s->home_lock = -1;
 	s->events = (struct events)EVENTS_INIT;
-	s->gateway.edge = s->gateway.gateway =
+	s->gateway.edge = s->gateway.gateway = s->reader.half =
 		(struct gateway_half){.child = {.pid = -1, .pidfd = -1}, .sock = -1};
-	s->gateway.vmstat = s->gateway.lines[0] = s->gateway.lines[1] = -1;
+	s->reader.line = s->gateway.vmstat = s->gateway.lines[0] = s->gateway.lines[1] = -1;
 	s->ca.sock = s->ca.child.pidfd = -1;
 	s->ports.sock = s->ports.child.pidfd = s->ports.child.pid = -1;
 	s->cred.sock = s->cred.line = s->cred.child.pidfd = s->cred.env_fd = -1;

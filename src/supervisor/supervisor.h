@@ -80,6 +80,7 @@ struct gateway_watch {
 };
 
 #define GATEWAY_WHY_MAX 128
+#define SUP_HEAR_MAX 1024 /* frames of a program at once, when a command has ended */
 
 /* One of the two programs of the sandbox's network. */
 struct gateway_half {
@@ -111,6 +112,16 @@ struct gateway_link {
 	bool over;			/* too many have: no network any more */
 };
 
+/* The reader of requests to providers; see reader-link.c. */
+struct reader_link {
+	struct gateway_half half;
+	int line; /* its end of the line to the gateway, until it has it; -1: none */
+	struct ev_io line_io;
+	struct ev_timer again;
+	uint64_t started_ms;
+	bool asked; /* to read what it has, and has not answered yet */
+};
+
 /* The certificate authority's helper; see ca-link.c. */
 struct ca_link {
 	struct child child;
@@ -132,7 +143,7 @@ struct events_link {
 #define SUP_WAITING_MAX 1024  /* requests that wait for them */
 
 struct reservation {
-	uint32_t id; /* the gateway's question */
+	uint32_t id; /* the reader's question */
 	struct usage_tokens tokens;
 	uint64_t micro_usd;
 	char *credential, *model;
@@ -240,6 +251,7 @@ struct supervisor {
 	int guest, listener, signals;
 	struct ev_io guest_io, listen_io, signal_io, process_io;
 	struct gateway_link gateway;
+	struct reader_link reader;
 	struct ca_link ca;
 	struct ports_link ports;
 	struct asks_link asks;
@@ -394,6 +406,12 @@ void gateway_link_leaf(struct supervisor *s, struct wire_msg *m); /* the CA's an
 void gateway_link_hear(struct supervisor *s);
 void gateway_link_stop(struct supervisor *s);
 
+/* reader-link.c: the reader of requests to providers */
+int reader_link_line(struct supervisor *s, struct err *err); /* for the gateway that runs */
+void reader_link_hear(struct supervisor *s);		     /* what it has read until now */
+/* The gateway has ended. Hears it out, with a deadline (0: not). */
+void reader_link_stop(struct supervisor *s, uint64_t deadline);
+
 /* gateway-end.c: why a gateway has ended */
 uint64_t gateway_end_oom_kills(const struct gateway_link *g); /* of this machine, so far */
 /* Waits for the process, if there is one, and ends it if need be; says in words how it ended. */
@@ -425,7 +443,8 @@ void ca_link_ask(struct supervisor *s, struct wire_msg *m);
 void ca_link_stop(struct supervisor *s);
 
 /* usage-link.c: what was used at providers, and the budget */
-void usage_link_report(struct supervisor *s, const struct wire_msg *m); /* GW_USAGE */
+void usage_link_report(struct supervisor *s, const struct wire_msg *m);	  /* GW_USAGE */
+void usage_link_provider(struct supervisor *s, const struct wire_msg *m); /* GW_PROVIDER */
 bool usage_link_has_budget(const struct supervisor *s);
 /* Why the budget lets no request pass, on the heap; "" while it does; NULL without a budget. */
 char *usage_link_closed(struct supervisor *s);
@@ -443,7 +462,7 @@ void budget_link_ask(struct supervisor *s, const struct wire_msg *m); /* GW_SPEN
 bool budget_link_take(struct supervisor *s, uint32_t id, struct reservation *ret);
 void budget_link_done(struct reservation *r);
 void budget_link_next(struct supervisor *s); /* something was settled: answers who waits */
-/* The gateway has ended: requests that were under way cost what was reserved. */
+/* Gateway or reader has ended: requests that were under way cost what was reserved. */
 void budget_link_end(struct supervisor *s);
 
 /* cred-link.c: phantoms, and the helper that knows what they stand for */
@@ -470,7 +489,7 @@ void cred_link_stop(struct supervisor *s);
 /* asks-link.c: what the agent asks a person for */
 void asks_link_take(struct supervisor *s, const struct wire_msg *m); /* GW_ASK */
 void asks_link_look(struct supervisor *s);			     /* a person has answered */
-void asks_link_end(struct supervisor *s); /* nobody waits any more: the gateway has ended */
+void asks_link_end(struct supervisor *s); /* nobody waits any more: the reader has ended */
 /* How long agents have waited for a person so far, and whether one does now. */
 uint64_t asks_link_stood(const struct supervisor *s, bool *ret_now);
 /* net-update.c: rules that end by themselves; called when the rules are others */

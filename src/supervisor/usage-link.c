@@ -3,8 +3,8 @@
  *
  * DOC: Theory of operation
  *
- * The gateway reports what each answer of a provider has used (GW_USAGE); here it becomes a "usage"
- * event with its price. If the spec has a budget, the gateway asks before each request that uses
+ * The reader reports what each answer of a provider has used (GW_USAGE); here it becomes a "usage"
+ * event with its price. If the spec has a budget, the reader asks before each request that uses
  * tokens, and budget-link.c reserves the most that the request can cost. The report then says what
  * becomes of that: the request costs what its answer used, or what was reserved, or nothing. The
  * supervisor sums up the log once, with the first question, and keeps the sum up to date. The sum
@@ -147,7 +147,6 @@ void usage_link_report(struct supervisor *s, const struct wire_msg *m)
 
 	if (gw_get_usage(m, &u) < 0)
 		return;
-	s->usage.status = u.status;
 	report(s, &u);
 	if (!u.reservation || !budget_link_take(s, u.reservation, &r))
 		return;
@@ -155,6 +154,17 @@ void usage_link_report(struct supervisor *s, const struct wire_msg *m)
 		usage_link_settle(s, &r);
 	budget_link_done(&r);
 	budget_link_next(s);
+}
+
+void usage_link_provider(struct supervisor *s, const struct wire_msg *m)
+{
+	struct wire_reader r;
+	uint32_t status;
+
+	wire_read(&r, m);
+	status = wire_get_u32(&r);
+	if (wire_read_end(&r) == 0)
+		s->usage.status = status;
 }
 
 static char *over(const struct supervisor *s)

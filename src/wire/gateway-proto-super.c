@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "policy/policy.h"
 #include "wire/proto-fields.h"
 
 static const char *const verbs[] = {
@@ -61,6 +62,59 @@ void gw_put_policy(struct buf *b, const struct net_policy *p)
 		put_rule(b, &p->rules[i]);
 }
 
+static void get_policy(struct wire_reader *r, struct net_policy *p)
+{
+	uint32_t n;
+
+	p->tier = get_below(r, POLICY_TIER_N);
+	n = get_below(r, NET_RULES_MAX + 1);
+	for (uint32_t i = 0; i < n && !r->bad; i++)
+		gw_get_rule(r, net_policy_push(p));
+}
+
+int gw_get_policy(const struct wire_msg *m, struct net_policy *ret)
+{
+	struct net_policy p = {0};
+	struct wire_reader r;
+
+	wire_read(&r, m);
+	get_policy(&r, &p);
+	if (wire_read_end(&r) < 0) {
+		net_policy_clear(&p);
+		return -EPROTO;
+	}
+	*ret = p;
+	return 0;
+}
+
+static void put_pattern(struct buf *b, const struct pattern *p)
+{
+	wire_put_u32(b, p->kind);
+	wire_put_u32(b, p->ports);
+	wire_put_u32(b, p->port);
+	wire_put_u32(b, p->cidr.ip.v6);
+	wire_put_u32(b, p->cidr.len);
+	wire_put_bytes(b, p->cidr.ip.b, sizeof(p->cidr.ip.b));
+	wire_put_str(b, p->name);
+}
+
+void gw_put_rules(struct buf *b, const struct net_policy *rules)
+{
+	cleanup_(policy_freep) struct policy *p = NULL;
+	struct err ignored;
+
+	if (policy_compile(rules, &p, &ignored) < 0) {
+		b->full = true;
+		return;
+	}
+	wire_put_u32(b, p->tier);
+	wire_put_u32(b, (uint32_t)p->n_rules);
+	for (size_t i = 0; i < p->n_rules; i++) {
+		put_rule(b, &p->rules[i].text);
+		put_pattern(b, &p->rules[i].pattern);
+	}
+}
+
 void gw_put_config(struct buf *b, const struct gw_config *c)
 {
 	wire_put_str(b, c->sandbox ? c->sandbox : "");
@@ -91,7 +145,7 @@ void gw_put_config(struct buf *b, const struct gw_config *c)
 		wire_put_u32(b, r->private);
 		wire_put_strv(b, &r->requests);
 	}
-	gw_put_policy(b, &c->policy);
+	gw_put_rules(b, &c->policy);
 }
 
 void gw_put_listeners(struct buf *b, const struct gw_listener *l, size_t n)

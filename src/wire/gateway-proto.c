@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "policy/policy.h"
 #include "wire/proto-fields.h"
 
 struct gw_config *gw_config_new(void)
@@ -45,6 +46,7 @@ struct gw_config *gw_config_free(struct gw_config *c)
 		route_done(&c->routes[i]);
 	free(c->routes);
 	net_policy_clear(&c->policy);
+	(void)policy_free(c->rules);
 	free(c);
 	return NULL;
 }
@@ -90,7 +92,7 @@ static char *get_dup(struct wire_reader *r, size_t max)
 	return xstrdup("");
 }
 
-static void get_rule(struct wire_reader *r, struct net_rule *rule)
+void gw_get_rule(struct wire_reader *r, struct net_rule *rule)
 {
 	for (const struct net_rule_field *f = net_rule_fields; f->name; f++) {
 		void *at = net_rule_at(rule, f);
@@ -112,28 +114,57 @@ static void get_rule(struct wire_reader *r, struct net_rule *rule)
 	}
 }
 
-static void get_policy(struct wire_reader *r, struct net_policy *p)
+static enum pattern_kind get_kind(struct wire_reader *r)
 {
-	uint32_t n;
-
-	p->tier = get_below(r, POLICY_TIER_N);
-	n = get_below(r, NET_RULES_MAX + 1);
-	for (uint32_t i = 0; i < n && !r->bad; i++)
-		get_rule(r, net_policy_push(p));
+	return (enum pattern_kind)get_below(r, PATTERN_SERVICE + 1);
 }
 
-int gw_get_policy(const struct wire_msg *m, struct net_policy *ret)
+static void get_pattern(struct wire_reader *r, struct pattern *p)
 {
-	struct net_policy p = {0};
+	const char *name, *ip;
+	size_t n;
+
+	p->kind = get_kind(r);
+	p->ports = (enum pattern_ports)get_below(r, PORTS_ANY + 1);
+	p->port = (uint16_t)get_below(r, 65536);
+	p->cidr.ip.v6 = get_below(r, 2);
+	p->cidr.len = (uint8_t)get_below(r, p->cidr.ip.v6 ? 129 : 33);
+	ip = wire_get_bytes(r, &n);
+	name = get_text(r, sizeof(p->name) - 1);
+	if (r->bad || n != sizeof(p->cidr.ip.b)) {
+		r->bad = true;
+		return;
+	}
+	memcpy(p->cidr.ip.b, ip, n);
+	p->len = (uint8_t)strlen(name);
+	memcpy(p->name, name, p->len + 1u);
+}
+
+static struct policy *get_rules(struct wire_reader *r)
+{
+	cleanup_(policy_freep) struct policy *p = policy_new(get_below(r, POLICY_TIER_N));
+	uint32_t n = get_below(r, NET_RULES_MAX + 1);
+
+	for (uint32_t i = 0; i < n && !r->bad; i++) {
+		struct policy_rule rule = {0};
+
+		gw_get_rule(r, &rule.text);
+		get_pattern(r, &rule.pattern);
+		r->bad |= policy_take(p, &rule) < 0;
+	}
+	return take_ptr(p);
+}
+
+int gw_get_rules(const struct wire_msg *m, struct policy **ret)
+{
+	cleanup_(policy_freep) struct policy *p = NULL;
 	struct wire_reader r;
 
 	wire_read(&r, m);
-	get_policy(&r, &p);
-	if (wire_read_end(&r) < 0) {
-		net_policy_clear(&p);
+	p = get_rules(&r);
+	if (wire_read_end(&r) < 0)
 		return -EPROTO;
-	}
-	*ret = p;
+	*ret = take_ptr(p);
 	return 0;
 }
 
@@ -171,7 +202,7 @@ int gw_get_config(const struct wire_msg *m, struct gw_config **ret)
 		route->private = get_below(&r, 2);
 		wire_get_strv(&r, &route->requests);
 	}
-	get_policy(&r, &c->policy);
+	c->rules = get_rules(&r);
 	if (wire_read_end(&r) < 0)
 		return -EPROTO;
 	*ret = take_ptr(c);
@@ -290,40 +321,6 @@ void gw_put_use(struct buf *b, const struct cred_use *u)
 	wire_put_u32(b, u->port);
 	wire_put_str(b, u->method);
 	wire_put_str(b, u->rule);
-}
-
-void gw_put_ask(struct buf *b, const struct gw_ask *a)
-{
-	wire_put_u32(b, a->verb);
-	wire_put_str(b, a->kind ? a->kind : "");
-	wire_put_str(b, a->what ? a->what : "");
-	wire_put_str(b, a->why ? a->why : "");
-	wire_put_strv(b, &a->choices);
-	wire_put_u32(b, a->wait_s);
-	wire_put_u64(b, a->since);
-}
-
-void gw_put_spend(struct buf *b, const struct gw_spend *s)
-{
-	wire_put_str(b, s->credential);
-	wire_put_str(b, s->model);
-	wire_put_u64(b, s->input);
-	wire_put_u64(b, s->output);
-	wire_put_u64(b, s->answers);
-}
-
-void gw_put_usage(struct buf *b, const struct gw_usage *u)
-{
-	wire_put_str(b, u->credential);
-	wire_put_str(b, u->model);
-	wire_put_u32(b, u->reservation);
-	wire_put_u32(b, u->cost);
-	wire_put_u32(b, u->status);
-	wire_put_u64(b, u->input);
-	wire_put_u64(b, u->output);
-	wire_put_u64(b, u->cache_read);
-	wire_put_u64(b, u->cache_write);
-	wire_put_str(b, u->limits ? u->limits : "");
 }
 
 void gw_put_health(struct buf *b, const struct gw_health *h)

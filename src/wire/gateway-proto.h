@@ -3,6 +3,8 @@
 #include "policy/rule.h"
 #include "wire/wire.h"
 
+struct policy;
+
 /*
  * The protocol between supervisor, edge and gateway, between supervisor and the helpers for certificates
  * and credentials, and between gateway and credential helper.
@@ -28,23 +30,36 @@ enum gw_type {
 	GW_CONFIG = WIRE_GW_FIRST, /* struct gw_config */
 	GW_LISTEN,		   /* rows of struct gw_listener; fds: one per row, in order */
 	GW_START,		   /* (empty): all listeners are there */
-	GW_POLICY,		   /* struct net_policy: replaces the rules */
-	GW_LEAF_IS,  /* bytes certificate chain (PEM), bytes key (PEM); empty: refused */
-	GW_CRED,     /* (empty); fd: the line to the credential helper, in place of the last one */
-	GW_SPEND_IS, /* u32 errno, str why: 0 it may be sent, EDQUOT the budget is used up, EAGAIN
-		      * the rest of it is reserved */
+	GW_POLICY,		   /* rules, compiled: replace those before */
+	GW_LEAF_IS, /* bytes certificate chain (PEM), bytes key (PEM); empty: refused */
+	GW_CRED,    /* (empty); fd: the line to the credential helper, in place of the last one */
+	GW_SPEND_IS, /* to the reader: u32 errno, str why: 0 it may be sent, EDQUOT the budget is used
+		      * up, EAGAIN the rest of it is reserved */
 
 	/* (empty); fds: the lines between edge and gateway, see wire/edge-proto.h */
 	GW_LINES,
+	/* (empty); fd: the line to the reader, in place of the last one, see wire/reader-proto.h */
+	GW_READER,
 
-	GW_ASK_IS, /* u32 status of HTTP, str JSON */
+	GW_ASK_IS, /* to the reader: u32 status of HTTP, str JSON */
 
 	/* edge, gateway → supervisor */
-	GW_EVENT, /* struct gw_event */
-	GW_LEAF,  /* str host */
+	GW_EVENT,    /* struct gw_event */
+	GW_LEAF,     /* str host */
+	GW_PROVIDER, /* u32 status: a provider begins or ceases to be unavailable, see gw_is_down() */
+
+	/* reader → supervisor */
 	GW_USAGE, /* struct gw_usage */
 	GW_ASK,	  /* struct gw_ask → GW_ASK_IS with the same id */
-	GW_SPEND, /* struct gw_spend: a request that uses tokens is to be sent, with a budget */
+	GW_SPEND, /* struct gw_spend → GW_SPEND_IS: a request that uses tokens is to be sent, with a
+		   * budget */
+
+	/* gateway ↔ reader, over their own line, and supervisor → reader: see wire/reader-proto.h */
+	READER_REQUEST,
+	READER_ASK,
+	READER_IS,
+	READER_ANSWER,
+	READER_SETUP,
 
 	/* gateway ↔ credential helper, over their own line */
 	GW_HEADER,    /* struct gw_header_ask → GW_HEADER_IS with the same id */
@@ -68,7 +83,7 @@ enum gw_type {
 	/* bytes: JSON with the spec's credentials and the host's places; fd: the user's
 	 * environment, entries ended by NUL */
 	CRED_SETUP,
-	CRED_RULES,  /* struct net_policy: what it judges questions by, in place of the last */
+	CRED_RULES,  /* rules, compiled: what it judges questions by, in place of the last */
 	CRED_BUDGET, /* str: why providers' requests are refused; "": they are not. With a budget
 		       * only, and then before CRED_LINE */
 	CRED_LINE,   /* (empty); fd: its end of the line to the gateway, in place of the last */
@@ -130,7 +145,8 @@ struct gw_config {
 	uint32_t keepalive_ms; /* of silence before a tunnel is probed; 0: never */
 	struct gw_route *routes;
 	size_t n_routes;
-	struct net_policy policy;
+	struct net_policy policy; /* written; read as `rules` */
+	struct policy *rules;
 };
 
 #define GW_TOOLS_ALL "all"
@@ -307,6 +323,9 @@ static inline void gw_config_freep(struct gw_config **c)
 /* Writing a body; the buffer was made with WIRE_BODY_MAX. */
 void gw_put_config(struct buf *b, const struct gw_config *c);
 void gw_put_policy(struct buf *b, const struct net_policy *p);
+/* The same, compiled: what reads it needs no code for what people write. Rules that cannot be compiled fill
+ * the buffer, so that the frame is not sent. */
+void gw_put_rules(struct buf *b, const struct net_policy *p);
 void gw_put_listeners(struct buf *b, const struct gw_listener *l, size_t n);
 void gw_put_event(struct buf *b, const struct gw_event *e);
 void gw_put_header_ask(struct buf *b, const struct gw_header_ask *a);
@@ -320,6 +339,8 @@ void gw_put_health(struct buf *b, const struct gw_health *h);
 /* Reading a whole body: 0 or -EPROTO. Strings of events and asks point into the message. */
 int gw_get_config(const struct wire_msg *m, struct gw_config **ret);
 int gw_get_policy(const struct wire_msg *m, struct net_policy *ret);
+int gw_get_rules(const struct wire_msg *m, struct policy **ret);
+void gw_get_rule(struct wire_reader *r, struct net_rule *rule); /* for the two */
 int gw_get_listeners(const struct wire_msg *m, struct gw_listener **ret, size_t *ret_n);
 int gw_get_event(const struct wire_msg *m, struct gw_event *ret);
 int gw_get_header_ask(const struct wire_msg *m, struct gw_header_ask *ret);

@@ -136,3 +136,23 @@ confined() {
 	done
 	same mine "$(cat "$T/file")"
 }
+
+@test 'a taken-over reader has what requests and answers say, and no file, program, process, socket or credential' {
+	pid=$(helper_of reader "$box")
+	same 2 "$(status "$pid" Seccomp)"
+	same 1 "$(status "$pid" NoNewPrivs)"
+	same "done" "$("$INJECT" "$pid" nothing)"
+	same 200 "$(ralph exec "$box" sh -c "$ASK")"
+	same "$pid" "$(helper_of reader "$box")"
+	same 0 "$(memory_holds "$pid" "$KEY")"
+	for call in "read /etc/hosts" socket connect fork "write $T/file"; do
+		# The filter ends it with the first call that is not in its table, and the next request has another one.
+		# shellcheck disable=SC2086 # a call and its argument
+		refuses "$(helper_of reader "$box")" $call
+		wait_until test ! -e "/proc/$pid"
+		same 200 "$(ralph exec "$box" sh -c "$ASK")"
+		pid=$(helper_of reader "$box")
+	done
+	has "$(ralph events --type reader-end "$box")" code
+	same mine "$(cat "$T/file")"
+}

@@ -7,7 +7,7 @@ NEAR = 0.02  # a table that is off by less is not stale
 
 WALLS = {
     "files": ("guest", "supervisor"),
-    "network": ("edge", "gateway", "ca", "guest", "outpost", "ports", "supervisor"),
+    "network": ("edge", "gateway", "reader", "ca", "guest", "outpost", "ports", "supervisor"),
     "credentials": ("cred", "fetch", "gateway"),
     "host execution": ("cli", "guest", "loop", "repo", "supervisor"),
     "terminal": ("ralph", "cli", "guest"),

@@ -18,6 +18,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "live-servers.h"
+#include "wire/reader-proto.h"
 #include "ca/ca.h"
 
 #define WAIT_MS 5000
@@ -44,7 +45,7 @@ static struct {
 	struct ca *ca;	     /* of the servers */
 	char dir[64], ca_file[96];
 	/* per test */
-	pid_t edge, gateway, supervisor;
+	pid_t edge, gateway, reader, supervisor;
 	int ctl;
 	int arrivals, dials;   /* of the program that is not there; -1: both are */
 	struct buf sandbox_ca; /* PEM */
@@ -416,7 +417,7 @@ static void answer_header(int line, const struct wire_msg *m)
 }
 
 struct lines {
-	int edge, gw, ca, ctl, cred;
+	int edge, gw, ca, ctl, cred, reader;
 };
 
 /* Both programs are asked, one after the other, and the test gets the sum. */
@@ -472,7 +473,7 @@ static bool relay(int from, const struct lines *l)
 
 static _Noreturn void supervise(const struct lines *l)
 {
-	const int fds[] = {l->edge, l->gw, l->ca, l->ctl, l->cred};
+	const int fds[] = {l->edge, l->gw, l->ca, l->ctl, l->cred, l->reader};
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;) {
@@ -484,7 +485,7 @@ static _Noreturn void supervise(const struct lines *l)
 			_exit(1);
 		for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 			if (p[i].revents && !relay(fds[i], l))
-				_exit(0);
+				_exit(0); /* with everything, which ends by that */
 	}
 }
 
@@ -555,15 +556,35 @@ static void leave_out_program(int pair[2])
 	pair[0] = -1;
 }
 
-static void start_gateway(const struct live_options *o, int gw[2], int *cred, const int *lines)
+static void start_reader(const struct live_options *o, int gw, int reader[2])
+{
+	struct reader_setup setup = {0};
+	struct err err = {0};
+	cleanup_buf struct buf b;
+	int line[2];
+
+	assert_int_equal(wire_pair(line, &err), 0);
+	w.reader = start_program(READER_EXE, reader[1]);
+	buf_init(&b, WIRE_BODY_MAX);
+	reader_put_setup(&b, &setup);
+	assert_int_equal(wire_send(reader[0], (enum wire_type)READER_SETUP, 0, &b, &line[0], 1), 0);
+	send_empty(gw, GW_READER, &line[1], 1);
+	(void)close(line[0]);
+	(void)close(line[1]);
+}
+
+static void start_gateway(const struct live_options *o, int gw[2], int reader[2], int *cred,
+			  const int *lines)
 {
 	if (o->no_gateway) {
 		leave_out_program(gw);
+		leave_out_program(reader);
 	} else {
 		w.gateway = start_program(GATEWAY_EXE, gw[1]);
 		send_config(gw[0], o);
 		send_empty(gw[0], GW_CRED, cred, 1);
 		(void)close(*cred);
+		start_reader(o, gw[0], reader);
 	}
 	give_lines(gw[0], lines);
 	if (!o->no_gateway)
@@ -586,12 +607,13 @@ static void start_edge(const struct live_options *o, int edge[2], const int *lin
 
 void live_start(const struct live_options *o)
 {
-	int edge[2], gw[2], ca[2], ctl[2], cred[2], arrivals[2], dials[2];
+	int edge[2], gw[2], reader[2], ca[2], ctl[2], cred[2], arrivals[2], dials[2];
 	struct err err = {0};
 	struct wire_msg *up;
 
 	assert_int_equal(wire_pair(edge, &err), 0);
 	assert_int_equal(wire_pair(gw, &err), 0);
+	assert_int_equal(wire_pair(reader, &err), 0);
 	assert_int_equal(wire_pair(arrivals, &err), 0);
 	assert_int_equal(wire_pair(dials, &err), 0);
 	assert_int_equal(wire_pair(ca, &err), 0);
@@ -600,18 +622,19 @@ void live_start(const struct live_options *o)
 	w.keep_ms = o->keep_ms;
 	enter(w.outside);
 	(void)start_program(CA_EXE, ca[1]);
-	start_gateway(o, gw, &cred[1], (int[]){arrivals[1], dials[1]});
+	start_gateway(o, gw, reader, &cred[1], (int[]){arrivals[1], dials[1]});
 	start_edge(o, edge, (int[]){arrivals[0], dials[0]});
 	make_ca(ca[0]);
 	w.supervisor = fork();
 	if (w.supervisor == 0) {
 		(void)fd_set_nonblock(ctl[1], o->no_events);
 		(void)close(ctl[0]);
-		supervise(&(struct lines){edge[0], gw[0], ca[0], ctl[1], cred[0]});
+		supervise(&(struct lines){edge[0], gw[0], ca[0], ctl[1], cred[0], reader[0]});
 	}
 	(void)close(cred[0]);
 	closep(&edge[0]);
 	closep(&gw[0]);
+	closep(&reader[0]);
 	(void)close(ca[0]);
 	(void)close(ctl[1]);
 	w.ctl = ctl[0];
@@ -636,7 +659,8 @@ void live_stop(void)
 	wait_for(w.supervisor);
 	wait_for(w.gateway);
 	wait_for(w.edge);
-	w.supervisor = w.gateway = w.edge = 0;
+	wait_for(w.reader);
+	w.supervisor = w.gateway = w.edge = w.reader = 0;
 	for (size_t i = 0; i < w.n_queue; i++)
 		drop_frame(w.queue[i]);
 	w.n_queue = 0;
@@ -650,7 +674,8 @@ void live_kill(pid_t pid)
 	(void)kill(pid, SIGKILL);
 	wait_for(w.edge);
 	wait_for(w.gateway);
-	w.edge = w.gateway = 0;
+	wait_for(w.reader);
+	w.edge = w.gateway = w.reader = 0;
 }
 
 int live_arrivals(void)
@@ -680,7 +705,7 @@ void live_policy(const struct live_options *o)
 
 	fill_policy(&p, o);
 	buf_init(&b, WIRE_BODY_MAX);
-	gw_put_policy(&b, &p);
+	gw_put_rules(&b, &p);
 	assert_int_equal(wire_send(w.ctl, (enum wire_type)GW_POLICY, 0, &b, NULL, 0), 0);
 	net_policy_clear(&p);
 	(void)live_health(); /* answered after the policy was taken */

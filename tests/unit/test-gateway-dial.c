@@ -2,6 +2,8 @@
  * stand-in. */
 #include "live.h"
 
+#include "flow/gateway-limits.h"
+
 #include <stdio.h>
 
 static const struct live_rule rules[] = {
@@ -211,6 +213,54 @@ static void a_tunnel_to_an_address_ends_with_the_first_rule_it_could_evade(void 
 	(void)close(named);
 }
 
+/* Stand-in addresses */
+
+/* More names of a wildcard than there are stand-in addresses to have at once. */
+static void
+names_of_a_wildcard_without_end_get_addresses_and_a_connection_keeps_its_own(void **state)
+{
+	static const struct live_rule few[] = {{.pattern = "allowed.test"},
+					       {.pattern = "*.wild.test"}};
+	const struct live_options o = {.rules = few, .n_rules = ARRAY_SIZE(few)};
+	char held[46], first[46], addr[46], name[32];
+	cleanup_free char *back = NULL;
+	SSL *s;
+	int fd;
+
+	live_stop();
+	live_start(&o);
+	assert_int_equal(dns_ask("allowed.test", 1, false, held), 0);
+	fd = client(held, 443);
+	s = tls_over(fd, "allowed.test", TRUST_SERVERS);
+	assert_non_null(s);
+	for (int i = 0; i < STANDINS_MAX + 64; i++) {
+		(void)snprintf(name, sizeof(name), "n%d.wild.test", i);
+		assert_int_equal(dns_ask(name, 1, false, addr), 0);
+		starts(addr, "198.1");
+		assert_string_not_equal(addr, held);
+		if (i == 0)
+			memcpy(first, addr, sizeof(first));
+		else
+			assert_string_not_equal(addr, first);
+	}
+	/* The name with a connection has its address still, and the connection its server. */
+	assert_int_equal(dns_ask("allowed.test", 1, false, addr), 0);
+	assert_string_equal(addr, held);
+	tls_put(s, "ping\n");
+	back = tls_get(s, "ping\n");
+	assert_string_equal(back, "ping\n");
+	tls_close(s);
+	/* The oldest name has none, and a program that remembers it reaches nobody by it. */
+	fd = client(first, 443);
+	assert_true(fd >= 0);
+	assert_null(tls_over(fd, "n0.wild.test", TRUST_SERVERS));
+	(void)close(fd);
+	/* Asked again it gets another one, and the newest name is as good as any. */
+	assert_int_equal(dns_ask("n0.wild.test", 1, false, addr), 0);
+	assert_string_not_equal(addr, first);
+	assert_int_equal(live_dns_questions(), 0);
+}
+
 #define T(fn) cmocka_unit_test_setup_teardown(fn, up, down)
 
 int main(void)
@@ -226,6 +276,7 @@ int main(void)
 		T(the_host_field_of_plain_http_is_judged_like_a_dialled_name),
 		T(a_request_for_an_address_says_why_it_is_refused_and_what_to_do),
 		T(a_tunnel_to_an_address_ends_with_the_first_rule_it_could_evade),
+		T(names_of_a_wildcard_without_end_get_addresses_and_a_connection_keeps_its_own),
 	};
 
 	live_world();

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "policy/policy.h"
 #include "wire/gateway-proto.h"
 
 /* A body as if it had been received. */
@@ -59,11 +60,13 @@ static void a_configuration_arrives_as_it_was_sent(void **state)
 	assert_null(got->routes[0].ca_file);
 	assert_true(got->routes[0].private);
 	assert_string_equal(got->routes[0].requests.v[0], "POST /v1/");
-	assert_int_equal(got->policy.tier, POLICY_INET);
-	assert_int_equal(got->policy.n_rules, 2);
-	assert_true(got->policy.rules[0].deny);
-	assert_string_equal(got->policy.rules[1].paths.v[0], "/x");
-	assert_string_equal(got->policy.rules[1].credential, "key");
+	assert_int_equal(got->rules->tier, POLICY_INET);
+	assert_int_equal(got->rules->n_rules, 2);
+	assert_true(got->rules->rules[0].text.deny);
+	assert_int_equal(got->rules->rules[0].pattern.kind, PATTERN_NAME);
+	assert_string_equal(got->rules->rules[0].pattern.name, "a.test");
+	assert_string_equal(got->rules->rules[1].text.paths.v[0], "/x");
+	assert_string_equal(got->rules->rules[1].text.credential, "key");
 	wire_msg_done(&m);
 	(void)gw_config_free(c);
 	(void)gw_config_free(got);

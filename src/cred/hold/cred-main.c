@@ -175,15 +175,9 @@ static int on_setup(void *arg, struct wire_msg *m, struct err *err)
 static int on_rules(void *arg, struct wire_msg *m, struct err *err)
 {
 	struct helper *h = arg;
-	struct net_policy rules;
-	int r;
 
-	if (gw_get_policy(m, &rules) < 0)
-		return err_set(err, EPROTO, "a malformed frame came");
 	h->policy = policy_free(h->policy);
-	r = policy_compile(&rules, &h->policy, err);
-	net_policy_clear(&rules);
-	return r;
+	return gw_get_rules(m, &h->policy) < 0 ? err_set(err, EPROTO, "a malformed frame came") : 0;
 }
 
 static int on_budget(void *arg, struct wire_msg *m, struct err *err)

@@ -1,7 +1,6 @@
 #include "gateway/exchange/body.h"
 
 #include "gateway/exchange/response-guard.h"
-#include "gateway/parse/outline.h"
 #include "gateway/exchange/spool.h"
 #include "http/override.h"
 
@@ -33,13 +32,6 @@ static void keep_copy(struct body *b, const char *p, size_t n)
 	b->copy = NULL;
 }
 
-/* A piece of the payload, before it goes anywhere; the last one with b->done. */
-static bool reader_agrees(struct body *b, const char *p, size_t n)
-{
-	return !b->reader ||
-	       ((n == 0 || outline_feed(b->reader, p, n)) && (!b->done || outline_end(b->reader)));
-}
-
 static int put_payload(struct body *b, char *p, size_t n, bool last, struct buf *out)
 {
 	bool chunks = b->kind == HTTP1_BODY_CHUNKED && !b->unframe;
@@ -69,9 +61,6 @@ static int put_end(struct body *b, struct buf *out, const struct chunked_item *t
 static int move_trailer(struct body *b, const struct chunked_item *item, char *p, size_t n,
 			struct buf *out)
 {
-	/* The last chunk goes out before it. */
-	if (b->reader && !outline_end(b->reader))
-		return -EUNREAD;
 	if (b->no_overrides && override_is(item->name))
 		return 0;
 	if (b->guard)
@@ -84,14 +73,12 @@ static int move_item(struct body *b, const struct chunked_item *item, char *p, s
 {
 	switch (item->kind) {
 	case CHUNKED_DATA:
-		if (!reader_agrees(b, item->data.p, item->data.n))
-			return -EUNREAD;
 		return put_payload(b, p + (item->data.p - p), item->data.n, false, out);
 	case CHUNKED_TRAILER:
 		return move_trailer(b, item, p, n, out);
 	case CHUNKED_END:
 		b->done = true;
-		return reader_agrees(b, NULL, 0) ? put_end(b, out, NULL) : -EUNREAD;
+		return put_end(b, out, NULL);
 	case CHUNKED_MORE:
 		break;
 	}
@@ -115,7 +102,7 @@ static ssize_t move_chunks(struct body *b, struct buf *in, struct buf *out)
 			break;
 		r = move_item(b, &item, p, (size_t)n, out);
 		if (r < 0)
-			return r == -EUNREAD ? r : -EPROTO;
+			return -EPROTO;
 	}
 	return (ssize_t)used;
 }
@@ -134,8 +121,6 @@ ssize_t body_move(struct body *b, struct buf *in, struct buf *out)
 			b->left -= (uint64_t)n;
 			b->done = b->left == 0;
 		}
-		if (n && !reader_agrees(b, in->data, (size_t)n))
-			return -EUNREAD;
 		if (n && put_payload(b, in->data, (size_t)n, b->done, out) < 0)
 			return -EPROTO;
 	}
@@ -162,8 +147,6 @@ ssize_t body_relay(struct gw *gw, struct body *b, struct stream *from, struct st
 		b->done = b->left == 0;
 	}
 	go.n = (size_t)n;
-	if (!reader_agrees(b, go.p, go.n))
-		return -EUNREAD;
 	if (b->copy)
 		keep_copy(b, gw->scratch, go.n);
 	if (b->guard)
@@ -201,8 +184,6 @@ static ssize_t take_chunk(struct body *b, const struct buf *in, struct slice *re
 		used += (size_t)n;
 		b->done = item.kind == CHUNKED_END;
 		*ret = item.data;
-		if (!reader_agrees(b, item.data.p, item.data.n))
-			return -EUNREAD;
 		/* Trailers have no place in what the payload becomes. */
 		if (item.kind != CHUNKED_TRAILER)
 			return (ssize_t)used;
@@ -222,5 +203,5 @@ ssize_t body_take(struct body *b, const struct buf *in, struct slice *ret)
 		b->done = b->left == 0;
 	}
 	*ret = (struct slice){in->data, n};
-	return reader_agrees(b, in->data, n) ? (ssize_t)n : -EUNREAD;
+	return (ssize_t)n;
 }

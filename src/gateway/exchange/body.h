@@ -4,7 +4,6 @@
 #include "flow/gw.h"
 #include "flow/stream.h"
 
-struct outline;
 struct response_guard;
 struct spool;
 
@@ -18,16 +17,11 @@ struct body {
 	bool no_overrides; /* trailers of http/override.h go */
 	bool done;
 	struct response_guard
-		*guard;		/* an answer to a request with a credential passes through it */
-	struct spool *copy;	/* NULL, or where a request's payload is kept as well */
-	struct outline *reader; /* NULL, or what must agree with a request before it passes on */
+		*guard;	    /* an answer to a request with a credential passes through it */
+	struct spool *copy; /* NULL, or where a request's payload is kept as well */
 };
 
-/* The reader does not agree: nothing of the piece, so never a whole request, was passed on. */
-#define EUNREAD EKEYREJECTED
-
-/* Moves the bytes that are in `in` already into out: bytes taken; 0: more are needed; -EPROTO;
- * -EUNREAD, here and below. */
+/* Moves the bytes that are in `in` already into out: bytes taken; 0: more are needed; -EPROTO. */
 ssize_t body_move(struct body *b, struct buf *in, struct buf *out);
 /*
  * Relays straight through the scratch buffer: no more is read than belongs to the body. As

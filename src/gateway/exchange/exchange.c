@@ -17,6 +17,7 @@
 
 #include "gateway/exchange/response-guard.h"
 #include "gateway/exchange/inject.h"
+#include "gateway/exchange/provider-request.h"
 #include "flow/refuse.h"
 
 enum move { MOVE_IDLE, MOVE_BLOCKED, MOVE_MORE, MOVE_OVER };
@@ -74,7 +75,7 @@ void exchange_status(struct conn *c, unsigned int status)
 	if (!c->x || c->x->head_done)
 		return;
 	c->x->status = status;
-	response_guard_status(c);
+	provider_status(c);
 }
 
 void exchange_quiet(struct conn *c)
@@ -136,7 +137,7 @@ void exchange_end(struct conn *c)
 	if (!c->x->quiet)
 		record_end(c);
 	if (c->x->guard)
-		response_guard_report(c);
+		provider_report(c);
 	c->gw->health.bytes_up += c->up_bytes;
 	c->gw->health.bytes_down += c->down_bytes;
 	exchange_free(c->x);
@@ -182,8 +183,7 @@ bool exchange_is_sent(const struct exchange *x)
 	       x->out.len == 0 && (!g || !g->replay || g->sent == g->body.len);
 }
 
-/* Moves one piece of the request's body: as stream_read(); -EPIPE, -EPROTO, -EUNREAD as body_relay().
- */
+/* Moves one piece of the request's body: as stream_read(); -EPIPE, -EPROTO as body_relay(). */
 static ssize_t request_piece(struct conn *c)
 {
 	struct exchange *x = c->x;
@@ -200,9 +200,7 @@ static ssize_t request_piece(struct conn *c)
 
 static void request_failed(struct conn *c, ssize_t n)
 {
-	if (n == -EUNREAD)
-		inject_unread(c);
-	else if (n == -EPROTO)
+	if (n == -EPROTO)
 		refuse_as(c, GW_DENY, 400, "the request's body is malformed");
 	else
 		conn_end(c, "client gone");
@@ -260,7 +258,7 @@ static bool pass_head(struct conn *c, struct http1_head *h)
 	if (!is_final(h))
 		return x->old_client || http1_write_response(&c->out, h, &e) == 0;
 	x->status = h->status;
-	response_guard_status(c);
+	provider_status(c);
 	x->head_done = x->answered = true;
 	x->server_keeps = h->keep_alive;
 	x->response = (struct body){.kind = h->body, .left = h->length, .guard = x->guard};

@@ -271,8 +271,8 @@ static void body_read(struct conn *c)
 	struct response_guard *g = c->x->guard;
 
 	g->whole = true;
-	if (g->metered && !g->reservation)
-		provider_spend(c);
+	if (g->to_read)
+		provider_ask(c);
 	else
 		ask(c);
 }
@@ -299,10 +299,6 @@ static bool body_piece(struct conn *c)
 	struct slice payload = {0};
 	ssize_t n = c->in.len ? body_take(&x->request, &c->in, &payload) : 0;
 
-	if (n == -EUNREAD) {
-		inject_unread(c);
-		return false;
-	}
 	if (n < 0) {
 		refuse_as(c, GW_DENY, 400, "the request's body is malformed");
 		return false;
@@ -393,20 +389,24 @@ static const char *objection(const struct conn *c)
 	return c->up_tls ? NULL : "a credential is sent over TLS only";
 }
 
-void inject_granted(struct conn *c, uint32_t reservation)
+void inject_granted(struct conn *c)
 {
-	c->x->guard->reservation = reservation;
-	ask(c);
+	struct injected *known = find(c);
+
+	if (known && known->until > ev_now(c->gw->ev))
+		send_with(c, known, head_of(c), 0);
+	else
+		ask(c);
 }
 
-/* With a budget the whole body is read first: it says what the request can cost. */
-static void start_metered(struct conn *c)
+/* All of the body is read first: it says what the request asks for, and can cost. */
+static void start_unread(struct conn *c)
 {
 	struct response_guard *g = c->x->guard;
 
 	g->body.max = BODY_SIGNED_MAX;
 	if (g->whole)
-		provider_spend(c);
+		provider_ask(c);
 	else if (c->x->request.kind == HTTP1_BODY_LENGTH && c->x->request.left > BODY_SIGNED_MAX)
 		refuse_final(c, GW_DENY, 413, too_long);
 	else
@@ -421,7 +421,6 @@ void inject_start(struct conn *c, const struct gw_route *route, size_t head_len)
 	struct exchange *x = c->x;
 	struct injected *known;
 	struct response_guard *g;
-	cleanup_free char *no = NULL;
 
 	if (why) {
 		refuse_final(c, GW_DENY, 403, why);
@@ -443,14 +442,14 @@ void inject_start(struct conn *c, const struct gw_route *route, size_t head_len)
 	g->whole = x->request.done;
 	if (!g->whole && (h->body != HTTP1_BODY_LENGTH || h->length <= BODY_KEPT_MAX))
 		x->request.copy = &g->body;
-	no = provider_prepare(c, h);
-	if (no) {
-		refuse_final(c, GW_DENY, 403, no);
+	why = provider_prepare(c);
+	if (why) {
+		refuse_final(c, GW_DENY, 403, why);
 		return;
 	}
-	if (g->metered) {
+	if (g->to_read) {
 		buf_consume(&c->in, head_len);
-		start_metered(c);
+		start_unread(c);
 		return;
 	}
 	known = find(c);

@@ -19,10 +19,8 @@ const char *inject_name(struct gw *gw, const char *credential);
 void inject_start(struct conn *c, const struct gw_route *route, size_t head_len);
 /* The server has said 401: true when c went on to ask for something newer. */
 bool inject_again(struct conn *c);
-/* The most that c's request can cost has been reserved. */
-void inject_granted(struct conn *c, uint32_t reservation);
-/* The body cannot be read, or asks for what is not allowed: refuses c. */
-void inject_unread(struct conn *c);
+/* The reader has found nothing against c's request, and the most that it can cost is reserved. */
+void inject_granted(struct conn *c);
 /* The step of CONN_BODY. */
 void conn_on_body(struct conn *c);
 /* Forgets everything: the policy changed, or the gateway ends. */

@@ -1,22 +1,13 @@
 #include "gateway/exchange/provider-request.h"
 
-#include <stdio.h>
-#include <string.h>
-
+#include "flow/refuse.h"
 #include "gateway/exchange/inject.h"
 #include "gateway/exchange/response-guard.h"
 #include "gateway/exchange/route.h"
-#include "flow/event.h"
-#include "flow/refuse.h"
 #include "gateway/question.h"
+#include "wire/reader-proto.h"
 
-#define OVERHEAD_TOKENS 4096   /* that a provider adds to a request, for tools above all */
-#define PICTURE_TOKENS 8192    /* at most, whatever its size */
-#define CONTEXT_TOKENS 1000000 /* for input that is not in the request */
-
-static const char no_price[] =
-	"the request asks for a service tier whose price ralph does not know, "
-	"and this sandbox has a budget";
+static const char no_reader[] = "the request cannot be read before it is sent";
 
 static const struct gw_route *provider_of(const struct conn *c)
 {
@@ -32,113 +23,10 @@ static const struct gw_route *provider_of(const struct conn *c)
 	return own;
 }
 
-static const struct strv *allowed_tools(const struct conn *c)
+const char *provider_prepare(struct conn *c)
 {
-	const struct strv *tools = &c->gw->config->tools;
-
-	return strv_has(tools, GW_TOOLS_ALL) ? NULL : tools;
-}
-
-static enum outline_form form_of(enum request_kind kind)
-{
-	switch (kind) {
-	case REQUEST_MESSAGES:
-		return OUTLINE_MESSAGES;
-	case REQUEST_CHAT:
-		return OUTLINE_CHAT;
-	case REQUEST_RESPONSES:
-		return OUTLINE_RESPONSES;
-	case REQUEST_GEMINI:
-		return OUTLINE_GEMINI;
-	case REQUEST_CONVERSE:
-		return OUTLINE_CONVERSE;
-	case REQUEST_UNKNOWN:
-	case REQUEST_FREE:
-	case REQUEST_KIND_N:
-		break;
-	}
-	return OUTLINE_ANY;
-}
-
-/* The tool that a path stands for, where its requests are not known; NULL: none. */
-static const char *tool_of_path(const struct conn *c)
-{
-	const char *target = c->x->target ? c->x->target : "";
-	cleanup_free char *path = xstrndup(target, strcspn(target, "?"));
-
-	if (strcasestr(path, "batch"))
-		return "batches";
-	return strcasestr(path, "/files") || strcasestr(path, "/upload") ? "files" : NULL;
-}
-
-/* Google reads parameters such as "$httpHeaders", "$req" and "$ct" in place of fields and body. */
-static bool query_is_plain(const char *target)
-{
-	const char *p = target ? strchr(target, '?') : NULL;
-
-	for (; p; p = strchr(p + 1, '&'))
-		if (p[1] == '$' || p[1] == '%')
-			return false;
-	return true;
-}
-
-/* Would everybody read the body as the JSON that we read? */
-static bool is_plain(const struct conn *c, const struct http1_head *h)
-{
-	struct slice type = {0};
-
-	if (!query_is_plain(c->x->target))
-		return false;
-
-	for (size_t i = 0; i < h->n_fields; i++) {
-		const struct http1_field *f = &h->fields[i];
-
-		if (f->id == HTTP1_F_CONTENT_ENCODING && !slice_is(f->value, "identity"))
-			return false;
-		if (f->id == HTTP1_F_CONTENT_TYPE && type.p)
-			return false;
-		if (f->id == HTTP1_F_CONTENT_TYPE)
-			type = f->value;
-	}
-	return outline_type_is_plain(type);
-}
-
-static char *read_body(struct conn *c, const struct http1_head *h)
-{
+	const struct gw_config *config = c->gw->config;
 	struct response_guard *g = c->x->guard;
-	const char *tool = c->x->kind == REQUEST_UNKNOWN ? tool_of_path(c) : NULL;
-
-	g->outline = xmalloc(sizeof(*g->outline));
-	outline_init(g->outline, form_of(c->x->kind), allowed_tools(c));
-	if (tool && !outline_use(g->outline, tool))
-		return outline_why(g->outline);
-	if (c->x->request.done)
-		return NULL;
-	if (!is_plain(c, h)) {
-		g->outline->bad = true;
-		return outline_why(g->outline);
-	}
-	c->x->request.reader = g->outline;
-	return NULL;
-}
-
-/* Bedrock is told of other tiers in fields. */
-static bool has_tier(const struct http1_head *h)
-{
-	for (size_t i = 0; i < h->n_fields; i++) {
-		struct slice name = h->fields[i].name;
-
-		if (name.n > 14 &&
-		    slice_ieq((struct slice){name.p, 14}, slice_of("x-amzn-bedrock")))
-			return true;
-	}
-	return false;
-}
-
-char *provider_prepare(struct conn *c, const struct http1_head *h)
-{
-	struct response_guard *g = c->x->guard;
-	bool budget = c->gw->config->budget;
 
 	g->provider = provider_of(c);
 	if (!g->provider || !g->provider->provider[0]) {
@@ -148,98 +36,124 @@ char *provider_prepare(struct conn *c, const struct http1_head *h)
 	c->x->provider = true;
 	if (!exchange_route(c))
 		c->x->kind = route_kind(c, g->provider);
-	if (budget && c->x->kind == REQUEST_UNKNOWN)
-		return xstrdup("ralph cannot tell what this request costs, and this sandbox has a "
-			       "budget (budget.usd, budget.tokens); such requests pass only "
-			       "without one");
-	g->metered = budget && request_has_tokens(c->x->kind);
-	if (g->metered && has_tier(h))
-		return xstrdup(no_price);
-	return g->metered || allowed_tools(c) ? read_body(c, h) : NULL;
+	if (config->budget && c->x->kind == REQUEST_UNKNOWN)
+		return "ralph cannot tell what this request costs, and this sandbox has a budget "
+		       "(budget.usd, budget.tokens); such requests pass only without one";
+	g->to_read = (config->budget && request_has_tokens(c->x->kind)) ||
+		     (!strv_has(&config->tools, GW_TOOLS_ALL) &&
+		      (!c->x->request.done || c->x->kind == REQUEST_UNKNOWN));
+	return NULL;
 }
 
-void inject_unread(struct conn *c)
+static struct reader_body body_of(const struct spool *s)
 {
-	cleanup_free char *why = outline_why(c->x->guard->outline);
-
-	refuse_final(c, GW_DENY, 403, why);
+	return (struct reader_body){.p = s->small.data, .n = s->len, .fd = s->fd};
 }
 
-/* The most that c's request can use. */
-static struct gw_spend estimate(const struct conn *c, char *model, size_t size)
-{
-	const struct response_guard *g = c->x->guard;
-	const struct outline *o = g->outline;
-	struct gw_spend s = {
-		.credential = c->x->credential,
-		.model = model,
-		.input = g->body.len + OVERHEAD_TOKENS + o->pictures * PICTURE_TOKENS,
-		.output = o->limited ? o->output + 1 : 0,
-		.answers = o->answers,
-	};
-
-	if (o->unseen && s.input < CONTEXT_TOKENS)
-		s.input = CONTEXT_TOKENS;
-	response_guard_model(c->x->target, model, size);
-	if (!model[0])
-		(void)snprintf(model, size, "%s", o->model);
-	return s;
-}
-
-static void on_spend(struct ask *a, struct wire_msg *m)
+static void on_verdict(struct ask *a, struct wire_msg *m)
 {
 	struct conn *c = ev_owner(a, struct conn, ask);
-	struct wire_reader r;
-	const char *why;
-	uint32_t eno;
+	struct reader_verdict v;
 
-	wire_read(&r, m);
-	eno = wire_get_u32(&r);
-	why = wire_get_str(&r);
-	if (wire_read_end(&r) < 0)
-		refuse_final(c, GW_ERROR, 503, "the budget cannot be asked for");
-	else if (eno == EAGAIN)
-		refuse_as(c, GW_ERROR, 429, why);
-	else if (eno)
-		refuse_final(c, GW_DENY, 402, why);
+	if (!m || reader_get_verdict(m, &v) < 0) {
+		refuse_final(c, GW_ERROR, 503, no_reader);
+		return;
+	}
+	c->x->guard->reservation = v.reserved ? m->id : 0;
+	c->x->guard->turn = c->gw->reader_turn;
+	if (v.status == 0)
+		inject_granted(c);
+	else if (v.status == 429)
+		refuse_as(c, GW_ERROR, 429, v.why);
 	else
-		inject_granted(c, m->id);
+		refuse_final(c, v.status >= 500 ? GW_ERROR : GW_DENY, v.status, v.why);
 }
 
-/* Nobody waits for it any more. */
+void provider_ask(struct conn *c)
+{
+	const struct response_guard *g = c->x->guard;
+	const struct reader_request q = {
+		.credential = c->x->credential,
+		.target = c->x->target ? c->x->target : "/",
+		.kind = c->x->kind,
+		.head = g->head.data,
+		.n_head = g->head.len,
+		.body = body_of(&g->body),
+	};
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	reader_put_request(&b, &q);
+	conn_go(c, CONN_BUDGET, "being read");
+	if (ask_reader(c->gw, &c->ask, READER_REQUEST, &b, q.body.fd, on_verdict) < 0)
+		refuse_final(c, GW_ERROR, 503, no_reader);
+}
+
+static void put_answer(struct gw *gw, const struct reader_answer *a)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, WIRE_BODY_MAX);
+	reader_put_answer(&b, a);
+	(void)ask_reader(gw, NULL, READER_ANSWER, &b, a->body.fd, NULL);
+}
+
 void provider_release(struct gw *gw, const struct wire_msg *m)
 {
-	struct gw_usage u = {.credential = "",
-			     .model = "",
-			     .reservation = m->id,
-			     .cost = GW_COST_NONE,
-			     .limits = ""};
-	struct wire_reader r;
-	struct buf b;
+	const struct reader_answer none = {.credential = "",
+					   .target = "",
+					   .reservation = m->id,
+					   .cost = GW_COST_NONE,
+					   .body = {.fd = -1}};
+	struct reader_verdict v;
 
-	wire_read(&r, m);
-	if (wire_get_u32(&r))
-		return;
-	buf_init(&b, WIRE_INLINE_MAX);
-	gw_put_usage(&b, &u);
-	event_usage(gw, &b);
+	if (reader_get_verdict(m, &v) == 0 && v.reserved)
+		put_answer(gw, &none);
 }
 
-void provider_spend(struct conn *c)
+void provider_status(struct conn *c)
 {
-	const struct outline *o = c->x->guard->outline;
-	char model[OUTLINE_MODEL_MAX + 1];
-	struct gw_spend s = estimate(c, model, sizeof(model));
+	bool down = gw_is_down(c->x->status);
 	cleanup_buf struct buf b;
 
 	buf_init(&b, WIRE_INLINE_MAX);
-	if (o->two_models || o->premium) {
-		refuse_final(c, GW_DENY, 403,
-			     o->premium ? no_price : "the request names two models");
+	if (!c->x->guard || !c->x->guard->provider || down == c->gw->provider_down)
 		return;
-	}
-	gw_put_spend(&b, &s);
-	conn_go(c, CONN_BUDGET, "asking");
-	if (ask_line(c->gw, c->gw->sock, &c->ask, GW_SPEND, &b, on_spend) < 0)
-		refuse_final(c, GW_ERROR, 503, "the budget cannot be asked for");
+	wire_put_u32(&b, c->x->status);
+	/* If it has no room now, the next answer is reported. */
+	if (ask_line(c->gw, c->gw->sock, NULL, GW_PROVIDER, &b, NULL) == 0)
+		c->gw->provider_down = down;
+}
+
+/* The request's cost in the end. An answer that may be cut short says too little. */
+static enum gw_cost cost_of(const struct exchange *x)
+{
+	if (!x->guard->reservation)
+		return GW_COST_USED;
+	if (x->head_done ? x->status >= 400 : !exchange_is_sent(x))
+		return GW_COST_NONE;
+	return x->response.done && x->response.kind != HTTP1_BODY_CLOSE && !x->guard->unread
+		       ? GW_COST_USED
+		       : GW_COST_RESERVED;
+}
+
+void provider_report(struct conn *c)
+{
+	const struct response_guard *g = c->x->guard;
+	const struct reader_answer a = {
+		.credential = c->x->credential,
+		.target = c->x->target ? c->x->target : "",
+		.reservation = g->reservation,
+		.status = c->x->status,
+		.cost = cost_of(c->x),
+		.head = g->answer_head.data,
+		.n_head = g->answer_head.len,
+		.body = body_of(&g->answer),
+	};
+
+	if (!g->provider || (!g->reservation && a.n_head == 0))
+		return;
+	/* The reader that had the reservation has ended, and with it the reservation. */
+	if (!g->reservation || g->turn == c->gw->reader_turn)
+		put_answer(c->gw, &a);
 }

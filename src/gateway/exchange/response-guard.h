@@ -1,7 +1,5 @@
 #pragma once
 
-#include "gateway/parse/meter.h"
-#include "gateway/parse/outline.h"
 #include "gateway/parse/scrub.h"
 #include "gateway/exchange/spool.h"
 
@@ -18,15 +16,17 @@ struct gw;
  * sent earlier, and a provider's answer also for its usage. A request with a credential can be
  * written again with another header. Exchanges with other hosts have none of this.
  */
+enum guard_frames { FRAMES_NONE, FRAMES_GRPC, FRAMES_AWS };
+
 struct response_guard {
 	const struct gw *gw;
 	const struct gw_route
 		*route; /* NULL: a rule of an inspected host asks for the credential */
 	const struct gw_route *provider; /* whose credential it is; NULL: no provider's */
-	struct outline *outline;	 /* of its body; NULL: nobody has to read it */
 	bool carries;			 /* the request has a credential */
-	bool metered;			 /* its tokens are reserved before it is sent, */
-	uint32_t reservation;		 /* and are by now, with this question; 0: not yet */
+	bool to_read;			 /* the reader has to see it before it is sent */
+	uint32_t reservation;		 /* its tokens are reserved, with this question; 0: not, */
+	uint32_t turn;			 /* and this is the reader that has it */
 	const struct gw_route *trust;	 /* the route whose certificates count; NULL: all */
 	struct buf head;		 /* of the request, as it came, */
 	char *content_type;		 /* and what it says of its body, or NULL */
@@ -38,12 +38,14 @@ struct response_guard {
 	bool rejected;			 /* the server has said 401 once, */
 	bool newer;			 /* a newer credential was there already */
 	uint32_t given;			 /* which secrets the request was sent with */
-	bool grpc;			 /* the answer is messages of gRPC: */
-	uint8_t grpc_head;		 /* bytes of a message's head that have come, */
-	uint32_t grpc_left;		 /* and how many of it are to come */
+	enum guard_frames frames;	 /* the answer is these: */
+	uint8_t frame_head;		 /* bytes of a frame's head that have come, */
+	uint32_t frame_left;		 /* and how many of it are to come */
 	struct scrub scrub;
-	struct meter *meter; /* NULL: the answer is no provider's, or tells nothing */
-	struct buf limits;   /* rate limits it tells: lines of "name: value" */
+	/* A provider's answer as the client gets it, for the reader. */
+	struct buf answer_head;
+	struct spool answer;
+	bool unread; /* there was no room for it */
 };
 
 struct response_guard *response_guard_new(struct gw *gw, const struct gw_route *route);
@@ -64,14 +66,3 @@ struct slice response_guard_pass(struct response_guard *g, char *p, size_t n, bo
 
 /* The next piece of a body that is sent again, into out: bytes, 0 at its end, or -errno. */
 ssize_t response_guard_replay(struct response_guard *g, struct buf *out);
-
-/* The model that a path names, "" for none. */
-void response_guard_model(const char *path, char *ret, size_t size);
-/*
- * Tells the supervisor when a provider begins or ceases to be unavailable, before the sandbox sees the
- * answer. Every error would be too much: code inside could fill the queue with them, and reports of
- * usage would be lost.
- */
-void response_guard_status(struct conn *c);
-/* Tells the supervisor what the answer has used, if it is a provider's. */
-void response_guard_report(struct conn *c);

@@ -201,7 +201,7 @@ static int introduce(struct placed_cred *c, struct err *err)
 	if (!text || env < 0)
 		return err_set(err, EINVAL, "the credentials cannot be told to their helper");
 	wire_put_bytes(&setup, text, strlen(text));
-	gw_put_policy(&rules, &l->build.spec->net);
+	gw_put_rules(&rules, &l->build.spec->net);
 	r = wire_send(c->sock, (enum wire_type)CRED_SETUP, 0, &setup, &env, 1);
 	if (r == 0)
 		r = wire_send(c->sock, (enum wire_type)CRED_RULES, 0, &rules, NULL, 0);

@@ -1,7 +1,7 @@
 #include "tests.h"
 
 #include "base/text/base64.h"
-#include "gateway/parse/meter.h"
+#include "reader/parse/meter.h"
 
 #include <endian.h>
 #include <stdio.h>

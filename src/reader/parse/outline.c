@@ -1,4 +1,4 @@
-#include "gateway/parse/outline.h"
+#include "reader/parse/outline.h"
 
 #include <string.h>
 

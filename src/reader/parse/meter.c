@@ -1,4 +1,4 @@
-#include "gateway/parse/meter.h"
+#include "reader/parse/meter.h"
 
 #include <endian.h>
 

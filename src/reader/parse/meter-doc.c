@@ -1,5 +1,5 @@
 /* Finds usage and model in one JSON document of a provider. */
-#include "gateway/parse/meter.h"
+#include "reader/parse/meter.h"
 
 /* The kinds of values that are open, or that a key announces. The scanner skips all others. */
 enum place {

@@ -1,7 +1,7 @@
 #include "tests.h"
 
 #include "base/buf.h"
-#include "gateway/parse/outline.h"
+#include "reader/parse/outline.h"
 
 #include <string.h>
 

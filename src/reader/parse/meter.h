@@ -1,5 +1,11 @@
 #pragma once
 
+/*
+ * ROOM: reader/parse
+ *
+ * Readers of what clients send to providers and of what these answer. Pure: no socket, no frame.
+ */
+
 #include "base/buf.h"
 #include "base/json/jscan.h"
 #include "http/slice.h"
