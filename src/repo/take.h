@@ -20,5 +20,10 @@ int repo_print_diff(git_repository *repo, const git_oid *from, const git_oid *to
  */
 int repo_print_file_diff(git_repository *repo, const char *path, const struct buf *now,
 			 struct err *err);
+/*
+ * wide/host-git.c: git of the host as a real path, from the PATH without the tree of this repository. NULL: there
+ * is none. The caller frees it.
+ */
+char *host_git_find(const char *root, const char *common);
 /* Finds the common ancestor; false: none. */
 bool repo_base(git_repository *repo, const git_oid *a, const git_oid *b, git_oid *ret);

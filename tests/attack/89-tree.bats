@@ -439,7 +439,7 @@ with open(".mcp.json", "w") as f:
 		same two "$(cat "$file")"
 	done
 	ralph stop "$name"
-	same '' "$(git status --porcelain)"
+	same '' "$(git status --porcelain -- .mcp.json .zed)"
 }
 
 @test 'a sandbox whose file cannot be covered again ends, and it is said' {

@@ -314,3 +314,31 @@ lib() {
 	lacks "$(git -C lib for-each-ref)" "refs/ralph/$name/heads"
 	same tasks "$(git -C lib log -1 --format=%s main)"
 }
+
+@test 'a git that the agent put on the PATH of the user is not the one that imports and applies' {
+	local kind name=path-${WS##*-}
+
+	for kind in split sha256; do
+		rm -rf .git
+		[ $kind = split ] && git init -q . || git init -q --object-format=sha256 .
+		git config user.name user
+		git config user.email user@example.org
+		echo one >file
+		git add file
+		git commit -q -m one
+		[ $kind = sha256 ] || git update-index --split-index
+		mkdir -p bin other
+		printf '#!/bin/sh\n: >"%s"\nexec /usr/bin/git "$@"\n' "$T/ran" >bin/git
+		chmod +x bin/git
+		ln -sf "$WS/bin/git" "$T/git"
+		PATH=$T:$WS/bin:bin:.:$PATH ralph run --agent command -d -n "$name-$kind" >/dev/null
+		PATH=$T:$WS/bin:bin:.:$PATH ralph exec "$name-$kind" sh -euc 'echo two >file; git commit -qam two; git commit -q --amend -m three'
+		git commit -q --allow-empty -m users
+		PATH=$WS/bin:bin:.:$PATH ralph exec "$name-$kind" sh -euc 'git commit -q --allow-empty -m four; git reset -q --hard HEAD~2; git commit -q --allow-empty -m five'
+		PATH=$T:$WS/bin:bin:.:$PATH ralph diff "$name-$kind" >/dev/null || :
+		PATH=$T:$WS/bin:bin:.:$PATH ralph apply --force "$(git symbolic-ref --short HEAD)" "$name-$kind"
+		[ ! -e "$T/ran" ] || fail "git of the tree ran: $kind"
+		ralph rm -f "$name-$kind"
+		rm -f "$T/git"
+	done
+}

@@ -20,6 +20,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "repo/take.h"
 
 #define GIT_MS (5 * 60 * 1000)
 #define ANSWER_MAX (64 * KiB)
@@ -59,9 +60,10 @@ static int run_git(const struct import *im, const struct question *q)
 	cleanup_free char *path = xasprintf("PATH=%s", getenv("PATH") ? getenv("PATH") : "");
 	cleanup_free char *tree = xasprintf("GIT_WORK_TREE=%s", im->git.root), *out = NULL;
 	/* A branch without commits has the empty tree, which every git knows. */
+	cleanup_free char *git = host_git_find(im->git.root, im->git.common);
 	const char *empty = im->wide ? EMPTY_TREE_WIDE : EMPTY_TREE;
 	const char *from = streq(q->from.v, "-") ? empty : q->from.v;
-	char *argv[] = {"git",
+	char *argv[] = {git,
 			"-c",
 			"core.hooksPath=/dev/null",
 			"-c",
@@ -78,6 +80,8 @@ static int run_git(const struct import *im, const struct question *q)
 	struct err err;
 	int code = 0, r;
 
+	if (!git)
+		return -ENOENT;
 	if (!q->whole) {
 		argv[n++] = "-m";
 		argv[n++] = "-i";
@@ -87,7 +91,7 @@ static int run_git(const struct import *im, const struct question *q)
 	run.argv = argv;
 	run.env = env;
 	run.dir = im->git.root;
-	run.flags = RUN_SEARCH_PATH | RUN_DIE_WITH_US;
+	run.flags = RUN_DIE_WITH_US;
 	r = run_collect(&run, GIT_MS, ANSWER_MAX, &out, &code, &err);
 	return r < 0 ? r : code;
 }

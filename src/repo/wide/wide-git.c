@@ -19,6 +19,7 @@
 #include "base/landlock.h"
 #include "base/parse.h"
 #include "base/path.h"
+#include "repo/take.h"
 
 #define DATA_MAX ((rlim_t)2 * GiB)
 #define FILE_MAX ((rlim_t)8 * GiB)
@@ -61,21 +62,6 @@ static int make_dir(const struct strv *dirs)
 		r = borrowed.full ? -ENOBUFS
 				  : write_file(dirs->v[0], "info/alternates", buf_str(&borrowed));
 	return r;
-}
-
-/* Where git is on the PATH, as a real path; the caller frees it. */
-static char *find_git(void)
-{
-	cleanup_strv struct strv dirs = {0};
-
-	strv_split(&dirs, getenv("PATH") ? getenv("PATH") : "/usr/bin:/bin", ':');
-	for (size_t i = 0; i < dirs.n; i++) {
-		cleanup_free char *path = path_join(dirs.v[i], "git");
-
-		if (dirs.v[i][0] == '/' && faccessat(AT_FDCWD, path, X_OK, 0) == 0)
-			return realpath(path, NULL);
-	}
-	return NULL;
 }
 
 static int allow(const struct landlock *l, const char *git, const struct strv *dirs, bool writes)
@@ -177,9 +163,10 @@ static int start(const struct strv *dirs, char *const argv[], const char *git, b
 	return r;
 }
 
-int wide_git_start(struct wide_git *g, const struct strv *dirs, struct err *err)
+int wide_git_start(struct wide_git *g, const struct gitdir *of, const struct strv *dirs,
+		   struct err *err)
 {
-	cleanup_free char *git = find_git();
+	cleanup_free char *git = host_git_find(of->root ? of->root : of->dir, of->common);
 	char *read[] = {git, "cat-file", "--batch-command", NULL};
 	char *index[] = {git, "index-pack", "--stdin", "--threads=1", NULL};
 	struct ends ends;

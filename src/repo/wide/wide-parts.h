@@ -45,7 +45,8 @@ struct wide_git {
 };
 
 /* dirs[0] is the quarantine, and their git directory. */
-int wide_git_start(struct wide_git *g, const struct strv *dirs, struct err *err);
+int wide_git_start(struct wide_git *g, const struct gitdir *of, const struct strv *dirs,
+		   struct err *err);
 void wide_git_end(struct wide_git *g);
 /* 0, -ENOENT or another error; ret NULL: its type and size alone. */
 int wide_git_read(struct wide_git *g, const unsigned char full[WIDE_LEN], git_object_t *ret_type,

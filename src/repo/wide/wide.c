@@ -1,3 +1,5 @@
+#include "repo/wide/wide.h"
+
 #include "repo/wide/wide-parts.h"
 
 #include <fcntl.h>
@@ -46,7 +48,7 @@ static int make_quarantine(struct wide *w, const char *common, struct err *err)
 	return err_sys(err, errno, "cannot write to '%s'", w->objects);
 }
 
-static int start(struct wide *w, struct err *err)
+static int start(struct wide *w, const struct gitdir *git, struct err *err)
 {
 	int r;
 
@@ -54,7 +56,7 @@ static int start(struct wide *w, struct err *err)
 	r = git_objects_all(w->objects, &w->store.dirs);
 	if (r < 0)
 		return err_sys(err, -r, "cannot read '%s'", w->objects);
-	r = wide_git_start(&w->git, &w->store.dirs, err);
+	r = wide_git_start(&w->git, git, &w->store.dirs, err);
 	return r == 0 ? wide_look_again(w, err) : r;
 }
 
@@ -91,7 +93,7 @@ int wide_open(const char *path, const struct gitdir *git, git_repository **ret,
 	w->git.reader.pidfd = w->git.packer.pidfd = -1;
 	r = make_quarantine(w, git->common, err);
 	if (r == 0)
-		r = start(w, err);
+		r = start(w, git, err);
 	if (r == 0 && (open_repository(path, &repo) < 0 || wide_odb_new(w, false, &odb) < 0 ||
 		       git_repository_set_odb(repo, odb) < 0 ||
 		       wide_refs_attach(w, git, repo) < 0 || set_index(repo) < 0))
