@@ -98,9 +98,9 @@ def as_user():
 
 
 @contextlib.contextmanager
-def home(user=None):
-    """A home and ralph's directories in a place of their own, as environment; all of it is removed at the end."""
-    base = tempfile.mkdtemp(prefix="ralph-bench.", dir="/tmp")
+def home(user=None, memory=False):
+    """A home and ralph's directories in a place of their own, as environment; all of it is removed at the end. memory: not on a disk."""
+    base = tempfile.mkdtemp(prefix="ralph-bench.", dir="/dev/shm" if memory and os.access("/dev/shm", os.W_OK) else "/tmp")
     # In memory, as the one that logind makes is.
     runtime = tempfile.mkdtemp(prefix="ralph-bench.", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else base)
     # Codex puts its helpers there, and not below /tmp.

@@ -41,7 +41,7 @@ static int read_index(const char *git_dir, struct repo_look *l)
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return -ENOENT;
-	l->written = st.st_mtim.tv_sec;
+	l->written = st.st_mtim;
 	r = st.st_size > 0 ? buf_reserve(&l->bytes, (size_t)st.st_size + 1) : 0;
 	if (r == 0)
 		r = fd_read_all(fd, &l->bytes);
@@ -91,7 +91,7 @@ static bool is_same(const struct repo_look *l, int dir, const char *name, size_t
 	struct stat st;
 
 	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       gitindex_is_same(&l->index.v[i], &st, l->written);
+	       gitindex_is_same(&l->index.v[i], &st, &l->written);
 }
 
 /* Those of the directory that are this process's share, in the order of the index. */

@@ -17,7 +17,7 @@ enum look_state {
 struct repo_look {
 	struct buf bytes; /* of the index */
 	struct gitindex index;
-	int64_t written; /* second at which the index was written */
+	struct timespec written; /* when the index was written */
 	uint8_t *states; /* enum look_state, per entry of the index */
 	struct strv
 		paths; /* entries that are not the same, and names that the index does not have */

@@ -1,5 +1,6 @@
 #include "work/prd.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <string.h>
 
@@ -9,10 +10,37 @@
 /* State of the parser, with the current position for messages. */
 struct reader {
 	const char *name, *base;
+	const char *counted; /* the story before, at `line` */
+	unsigned line;
 	struct jtext text; /* the object in it */
 	struct err *err;
-	char where[48]; /* "userStories[3]", or "" */
+	char where[48];	 /* "userStories[3]", or "" */
+	struct jtext of; /* the object whose members are in `members` */
+	struct jtext members[JPICK_MAX];
 };
+
+static const char *const keys[] = {
+	/* clang-format off */
+	"project", "name", "branchName", "branch", "baseBranch", "base", "description", "verifyCommands",
+	"qualityGates", PRD_STORIES, "id", "title", "acceptanceCriteria", "dependsOn", "priority", "notes",
+	"passes", "status", PRD_REVIEW_STATUS,
+	/* clang-format on */
+};
+static_assert(ARRAY_SIZE(keys) <= JPICK_MAX, "one pass finds all members");
+
+/* One pass over the object instead of one for each key: a loop reads its list several times for
+ * each task, and a list of 200 stories is long. */
+static struct jtext member(struct reader *r, struct jtext obj, const char *key)
+{
+	if (r->of.p != obj.p) {
+		(void)jpick(obj, keys, r->members, ARRAY_SIZE(keys));
+		r->of = obj;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (streq(keys[i], key))
+			return r->members[i];
+	return jpick_one(obj, key);
+}
 
 static int bad(struct reader *r, const char *at, const char *key, const char *rule)
 {
@@ -28,7 +56,7 @@ static bool absent(struct jtext v)
 /* Reads an optional string; an empty one counts as missing. */
 static int read_text(struct reader *r, struct jtext obj, const char *key, char **ret)
 {
-	struct jtext v = jpick_one(obj, key);
+	struct jtext v = member(r, obj, key);
 
 	if (absent(v) || *ret)
 		return 0;
@@ -53,7 +81,7 @@ static char *entry(struct jtext v, bool ids)
 static int read_list(struct reader *r, struct jtext obj, const char *key, bool ids,
 		     struct strv *ret)
 {
-	struct jtext v = jpick_one(obj, key), item;
+	struct jtext v = member(r, obj, key), item;
 	size_t at = 0;
 
 	if (absent(v))
@@ -76,7 +104,7 @@ static int read_list(struct reader *r, struct jtext obj, const char *key, bool i
 
 static int read_priority(struct reader *r, struct jtext story, struct task *t)
 {
-	struct jtext v = jpick_one(story, "priority");
+	struct jtext v = member(r, story, "priority");
 	cleanup_json json_t *j = NULL;
 
 	t->priority = INT64_MAX; /* after all tasks that have a priority */
@@ -92,7 +120,7 @@ static int read_priority(struct reader *r, struct jtext story, struct task *t)
 /* The state comes from "passes", or else from "status". A story with a pending review is not done. */
 static int read_state(struct reader *r, struct jtext story, struct task *t)
 {
-	struct jtext passes = jpick_one(story, "passes"), status = jpick_one(story, "status");
+	struct jtext passes = member(r, story, "passes"), status = member(r, story, "status");
 	cleanup_free char *word = NULL;
 	enum task_state s = TASK_READY;
 
@@ -116,7 +144,7 @@ static int read_state(struct reader *r, struct jtext story, struct task *t)
 
 static int check_review(struct reader *r, struct jtext story)
 {
-	struct jtext v = jpick_one(story, PRD_REVIEW_STATUS);
+	struct jtext v = member(r, story, PRD_REVIEW_STATUS);
 
 	if (absent(v) || prd_review_pending(story) ||
 	    jtext_eq(v, review_status_name(REVIEW_APPROVED)))
@@ -136,7 +164,7 @@ static bool has_control(const char *s)
 
 static int read_id(struct reader *r, struct jtext story, struct task *t)
 {
-	struct jtext v = jpick_one(story, "id");
+	struct jtext v = member(r, story, "id");
 
 	if (absent(v))
 		return bad(r, story.p, "id", "is missing; give each story an id, such as \"US-1\"");
@@ -157,7 +185,10 @@ static int read_story(struct reader *r, struct jtext story, struct listing *l)
 	t = listing_add(l);
 	if (!t)
 		return bad(r, story.p, "", "is one story too many; at most 1000");
-	t->line = text_line(r->base, story.p);
+	/* Stories come in the order of the text: counting each from its beginning would take the square of it. */
+	r->line += text_line(r->counted, story.p) - 1;
+	r->counted = story.p;
+	t->line = r->line;
 	n = read_id(r, story, t);
 	if (n == 0)
 		n = read_text(r, story, "title", &t->title);
@@ -207,7 +238,7 @@ static int read_head(struct reader *r, struct listing *l)
 
 static int read_stories(struct reader *r, struct listing *l)
 {
-	struct jtext v = jpick_one(r->text, PRD_STORIES), story;
+	struct jtext v = member(r, r->text, PRD_STORIES), story;
 	size_t at = 0;
 	int n = 0;
 
@@ -230,7 +261,12 @@ int prd_read(const char *name, const char *text, size_t len, struct listing *ret
 {
 	cleanup_listing struct listing l = {0};
 	cleanup_json json_t *doc = NULL;
-	struct reader r = {.name = name, .base = text, .text = prd_object(text, len), .err = err};
+	struct reader r = {.name = name,
+			   .base = text,
+			   .counted = text,
+			   .line = 1,
+			   .text = prd_object(text, len),
+			   .err = err};
 	struct err why = {0};
 	int n = text_check(name, text, len, WORK_FILE_MAX, err);
 

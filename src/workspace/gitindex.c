@@ -240,14 +240,24 @@ static bool is_mode(uint32_t mode, mode_t is)
 	return S_ISREG(is) && mode == (is & S_IXUSR ? 0100755U : 0100644U);
 }
 
-/* A file that changed in the second of the index itself may have the same times again. */
-bool gitindex_is_same(const struct gitindex_entry *e, const struct stat *st, int64_t written)
+/* A file system without fractions of a second says zero for both. */
+static bool is_before(const struct timespec *t, const struct timespec *written)
+{
+	return t->tv_sec < written->tv_sec ||
+	       (t->tv_sec == written->tv_sec && t->tv_nsec < written->tv_nsec);
+}
+
+/* A file that is as young as the index itself may have changed once more without another time. In
+ * a new worktree that is the last moment of the checkout, not its last second: otherwise every look
+ * at the worktree would read all of its files. */
+bool gitindex_is_same(const struct gitindex_entry *e, const struct stat *st,
+		      const struct timespec *written)
 {
 	const uint8_t *p = e->raw;
 
 	if (gitindex_mode(e) == 0160000)
 		return S_ISDIR(st->st_mode);
-	return is_mode(gitindex_mode(e), st->st_mode) && st->st_mtim.tv_sec < written &&
+	return is_mode(gitindex_mode(e), st->st_mode) && is_before(&st->st_mtim, written) &&
 	       get_u32(p) == (uint32_t)st->st_ctim.tv_sec &&
 	       get_u32(p + 4) == (uint32_t)st->st_ctim.tv_nsec &&
 	       get_u32(p + MTIME_AT) == (uint32_t)st->st_mtim.tv_sec &&

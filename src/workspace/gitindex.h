@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /*
  * git's index as bytes: does it list this path with exactly this content? The agent may have
@@ -54,9 +55,10 @@ uint32_t gitindex_size(const struct gitindex_entry *e);
 uint16_t gitindex_flags(const struct gitindex_entry *e);
 const uint8_t *gitindex_oid(const struct gitindex_entry *e);
 /*
- * Is the file as it was when it was added? `written`: second at which the index was written. A submodule is,
+ * Is the file as it was when it was added? `written`: when the index was written. A submodule is,
  * if it is a directory: its settings are not protected, so nobody looks into it.
  */
-bool gitindex_is_same(const struct gitindex_entry *e, const struct stat *st, int64_t written);
+bool gitindex_is_same(const struct gitindex_entry *e, const struct stat *st,
+		      const struct timespec *written);
 /* The name of the tree that git would make of the index. -EINVAL: it is too deep or too large. */
 int gitindex_tree(const struct gitindex *g, uint8_t ret[GITINDEX_HASH_LEN]);

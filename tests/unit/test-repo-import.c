@@ -155,10 +155,10 @@ static void objects_are_packs_until_there_are_many_small_ones(void **state)
 	sh_says("ls .git/objects/pack/*.pack | wc -l", "2");
 	is_clean();
 	/* More of them would slow git down. */
-	run_sh("for i in $(seq 40); do touch .git/objects/pack/pack-$i.idx; done");
+	run_sh("for i in 1 2; do touch .git/objects/pack/pack-$i.idx; done");
 	inside("echo 4 >>a; git commit -qam two");
 	import_says("refs/heads/main");
-	run_sh("rm .git/objects/pack/pack-??.idx .git/objects/pack/pack-?.idx");
+	run_sh("rm .git/objects/pack/pack-?.idx");
 	sh_says("ls .git/objects/pack/*.pack | wc -l", "2");
 	sh_says("ls .git/objects/pack/*.keep 2>/dev/null | wc -l", "0");
 	is_clean();

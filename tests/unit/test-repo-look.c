@@ -145,6 +145,24 @@ static void a_file_as_young_as_the_index_is_in_doubt(void **state)
 	repo_look_done(&l);
 }
 
+/* As in a worktree that was checked out a moment ago. */
+static void a_file_of_an_earlier_moment_of_the_same_second_is_not_in_doubt(void **state)
+{
+	struct repo_look l = {0};
+
+	run_sh("find . -name .git -prune -o ! -type d -exec touch -h -d '2030-01-01 00:00:00.25 "
+	       "UTC' {} +\n"
+	       "git update-index -q --refresh || true; touch -d '2030-01-01 00:00:00.5 UTC' "
+	       ".git/index");
+	nothing_is_in_doubt();
+	run_sh("echo ONE >a; touch -d '2030-01-01 00:00:00.25 UTC' a; touch -d '2030-01-01 "
+	       "00:00:00.5 UTC' .git/index");
+	assert_int_equal(look(&l), 0);
+	assert_int_equal(l.paths.n, 1);
+	assert_string_equal(l.paths.v[0], "a");
+	repo_look_done(&l);
+}
+
 static void an_index_that_cannot_be_told_is_left_to_libgit2(void **state)
 {
 	static const char *const rows[] = {
@@ -172,6 +190,7 @@ int main(void)
 		WITH_REPO(attributes_that_are_only_committed_count),
 		WITH_REPO(submodules_are_left_out),
 		WITH_REPO(a_file_as_young_as_the_index_is_in_doubt),
+		WITH_REPO(a_file_of_an_earlier_moment_of_the_same_second_is_not_in_doubt),
 		WITH_REPO(an_index_that_cannot_be_told_is_left_to_libgit2),
 	};
 

@@ -17,7 +17,7 @@ struct jtext {
  * Finds n members of an object; those that are not there have p == NULL, of several with one name
  * the last counts. false: it is no object, or torn. At most JPICK_MAX names.
  */
-#define JPICK_MAX 16
+#define JPICK_MAX 24
 bool jpick(struct jtext object, const char *const *names, struct jtext *ret, size_t n);
 struct jtext jpick_one(struct jtext object, const char *name);
 

@@ -17,7 +17,8 @@
 #include "base/path.h"
 #include "repo/wide/wide.h"
 
-#define PACKS_MAX 40 /* git joins packs when there are 50 */
+/* A small pack for each import would add up: every program that opens the repository looks at all of them. */
+#define PACKS_MAX 4
 #define KEEP_MAX 256
 #define IMPORT_KEEP "ralph: an import is at work\n"
 
