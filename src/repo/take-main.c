@@ -359,14 +359,13 @@ static int has_mine(git_repository *repo, bool *ret, struct err *err)
 
 static int cmd_mine(char **argv, json_t *out, struct err *err)
 {
-	git_repository *repo = NULL;
+	cleanup_(opened_done) struct opened o = {0};
 	bool mine = false;
-	int r = open_repo(argv[0], &repo, err);
+	int r = open_repo(argv[0], &o, err);
 
 	if (r == 0)
-		r = has_mine(repo, &mine, err);
+		r = has_mine(o.repo, &mine, err);
 	(void)json_object_set_new(out, "mine", json_boolean(mine));
-	git_repository_free(repo);
 	return r;
 }
 

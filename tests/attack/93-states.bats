@@ -134,7 +134,7 @@ states() {
 	"$RALPH" run -d -n "$name" >/dev/null
 	"$RALPH" exec "$name" bash -c 'exec 7>>.git/config 8<>.git/HEAD 9<>.git/index; cd .git; touch ../ready; until [ -e ../go ]; do sleep 0.02; done
 		printf "[core]\n\tfsmonitor = '"touch $T/canary"'\n" >&7; printf "ref: refs/heads/evil\n" >&8; printf XXXX >&9; mkdir -p hooks
-		printf "#!/bin/sh\ntouch '"$T/canary"'\n" >hooks/pre-commit; chmod +x hooks/pre-commit; printf "[core]\n\tpager = x\n" >>config; touch ../done' &
+		printf "#!/bin/sh\ntouch '"$T/canary"'\n" >hooks/pre-commit; chmod +x hooks/pre-commit; printf "[core]\n\tpager = x\n" >>config; touch ../ended' &
 	wait_until [ -e ready ]
 	git config ralph.test 1
 	cp .git/config "$T/copy"
@@ -146,7 +146,7 @@ states() {
 	git gc -q
 	settings=$(sha256sum .git/config .git/HEAD .git/index)
 	touch go
-	wait_until [ -e done ]
+	wait_until [ -e ended ]
 	same "$settings" "$(sha256sum .git/config .git/HEAD .git/index)"
 	[ ! -e .git/hooks/pre-commit ]
 	wait
