@@ -146,7 +146,7 @@ static int on_data(nghttp2_session *ng, uint8_t flags, int32_t id, const uint8_t
 		return 0;
 	}
 	st->received += n;
-	/* A reader that is always behind leaves room for what comes; each byte is moved once at most. */
+	/* What was read makes room, at the cost of moving each byte once at most. */
 	if (st->in_at && st->in_at >= st->in.len / 2) {
 		buf_consume(&st->in, st->in_at);
 		st->in_at = 0;

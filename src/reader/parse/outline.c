@@ -33,7 +33,7 @@ enum place {
 	AT_SPEED,
 };
 
-/* Of an object of content. One with nothing but an identifier stands for something that the provider has. */
+/* Of an object of content. With an identifier and no more it stands for what the provider has. */
 enum has { HAS_ID = 1 << 0, HAS_MORE = 1 << 1 };
 
 #define FORM(f) (1u << (f))
