@@ -28,6 +28,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -394,12 +395,15 @@ static int outer_uid(int host, unsigned *ret)
 
 /*
  * The program runs with capabilities, in a user namespace that the system may allow to this file
- * alone. So an ordinary user's own program is refused: whoever may write it could have any.
+ * alone. So an ordinary user's own program is refused: whoever may write it could have any. A file
+ * system that a user mounts (FUSE, a stick, an image) can give each file any owner; the programs that
+ * mount it for him make it nosuid.
  */
 static int judge_program(const struct builder *b, int fd)
 {
 	unsigned uid;
 	struct stat st;
+	struct statvfs fs;
 	int r = outer_uid(b->host, &uid);
 
 	if (r < 0 || fstat(fd, &st) < 0)
@@ -408,6 +412,8 @@ static int judge_program(const struct builder *b, int fd)
 		return -EACCES;
 	if (uid == 0)
 		return 0;
+	if (fstatvfs(fd, &fs) < 0 || (fs.f_flag & ST_NOSUID))
+		return -EPERM;
 	if (st.st_uid == geteuid() ||
 	    syscall(SYS_faccessat2, fd, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) == 0)
 		return -EPERM;
@@ -489,7 +495,7 @@ int root_enter(const struct guest_root *root, bool in_container, const int *cgro
 		if (r < 0)
 			(void)err_sys(err, -r,
 				      "'%s' cannot run here; it must be a program that only root "
-				      "can change",
+				      "can change, on a file system without nosuid",
 				      root->program);
 	}
 	if (r == 0)

@@ -97,8 +97,27 @@ for i in range(6000):
 	python3 "$BATS_TEST_DIRNAME/guest-frames.py" "${RALPH%/bin/ralph}/libexec/ralph/guest" "$T/own" >"$T/ran"
 	has "$(cat "$T/ran")" "guest launch, as it should be: CapInh: 0000000000000000"
 	has "$(cat "$T/ran")" "guest launch, spawn before the set-up: nothing ran"
+	[ "$(id -u)" -eq 0 ] || has "$(cat "$T/ran")" "guest launch, another kernel: nothing ran: '$T/own' cannot run here"
 	same "" "$(grep -E 'Cap[A-Za-z]*: (unknown|0*[1-9a-f])|NoNewPrivs: 0' "$T/ran")"
 	wait_until nothing_left
+}
+
+@test 'a file of root on a file system that a user has mounted does not become the kernel of a sandbox' {
+	only_root
+	need python3 unshare setpriv
+	local kernel=(setpriv --reuid 65534 --regid 65534 --clear-groups python3 "$BATS_TEST_DIRNAME/guest-frames.py"
+		"${RALPH%/bin/ralph}/libexec/ralph/guest" "$T/mounted/own" "another kernel")
+
+	mkdir "$T/mounted"
+	chmod 0755 "$T"
+	# What FUSE and udisks mount for a user is nosuid, and its files say what they like of their owner.
+	unshare -m sh -ec 'mount -t tmpfs -o "mode=0755,$1" none "$2" && cp "$3" "$2/own" && shift 3 && exec "$@"' sh \
+		nosuid "$T/mounted" "${RALPH%/bin/ralph}/libexec/ralph/probe" "${kernel[@]}" >"$T/said"
+	has "$(cat "$T/said")" "guest launch, another kernel: nothing ran: '$T/mounted/own' cannot run here"
+	# On one of the system's it is started, and is none.
+	unshare -m sh -ec 'mount -t tmpfs -o "mode=0755,$1" none "$2" && cp "$3" "$2/own" && shift 3 && exec "$@"' sh \
+		suid "$T/mounted" "${RALPH%/bin/ralph}/libexec/ralph/probe" "${kernel[@]}" >"$T/said"
+	has "$(cat "$T/said")" "guest launch, another kernel: nothing ran: the sandbox's own kernel did not start"
 }
 
 @test 'a socket in a directory that is not ours alone gets no command' {
