@@ -74,6 +74,16 @@ three" "$(cat "$T/log")"
 }
 
 # bats test_tags=user:vm:emulated
+@test "own kernel: files are copied into a live sandbox and out of it" {
+	echo from the host >"$T/in"
+	ralph run -d -n "$S"
+	ralph cp "$T/in" "$S:$HOME/there"
+	same "from the host" "$(ralph exec "$S" sh -c 'cat ~/there; echo from inside >~/back')"
+	ralph cp "$S:$HOME/back" "$T/out"
+	same "from inside" "$(cat "$T/out")"
+}
+
+# bats test_tags=user:vm:emulated
 @test "a unix socket in the workspace or the home leads to no other sandbox and to no program of the host" {
 	local path servers=()
 
