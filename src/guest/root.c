@@ -35,6 +35,7 @@
 #include "base/fd.h"
 #include "base/parse.h"
 #include "guest/builder.h"
+#include "guest/kernel/apart.h"
 #include "guest/root-image.h"
 #include "guest/mount.h"
 #include "guest/userns.h"
@@ -438,6 +439,8 @@ static int begin_tree(struct builder *b, const struct guest_root *root)
 		r = builder_bind(b, from, false, GUEST_PROGRAM, BUILDER_PLAIN | MOUNT_ATTR_RDONLY);
 	if (r == 0)
 		r = rootpath_dir(&b->site, GUEST_PRIVATE, 0700);
+	if (r == 0)
+		r = rootpath_dir(&b->site, GUEST_APART, 0700);
 	if (r == 0) /* where runsc's sentry makes the root that it locks itself into */
 		r = rootpath_dir(&b->site, "/tmp", 0700);
 	if (r == 0)
@@ -478,6 +481,19 @@ static int build(struct builder *b, const struct guest_root *root, struct err *e
 				 : err_set(err, EINVAL, "a sandbox without /proc cannot be closed");
 }
 
+/* The program copies our mounts; what the host covers later reaches its copy. */
+static int give_tree(const struct builder *b, const struct guest_root *root, struct err *err)
+{
+	int r = mount_share(b->site.root);
+	size_t row;
+
+	if (r < 0)
+		return err_sys(err, -r, "cannot share the sandbox's mounts");
+	r = apart_make(b->outer, b->site.root, root, &row);
+	return r < 0 ? err_sys(err, -r, "cannot make '%s' in the sandbox", root->mounts[row].target)
+		     : 0;
+}
+
 int root_enter(const struct guest_root *root, bool in_container, const int *cgroups,
 	       size_t n_cgroups, struct err *err)
 {
@@ -500,12 +516,8 @@ int root_enter(const struct guest_root *root, bool in_container, const int *cgro
 	}
 	if (r == 0)
 		r = build(&b, root, err);
-	if (r == 0 && b.outer >= 0) {
-		/* The program copies our mounts; what the host covers later reaches its copy. */
-		r = mount_share(b.site.root);
-		if (r < 0)
-			(void)err_sys(err, -r, "cannot share the sandbox's mounts");
-	}
+	if (r == 0 && b.outer >= 0)
+		r = give_tree(&b, root, err);
 	if (r == 0)
 		r = move_in(b.outer >= 0 ? b.outer : b.site.root, err);
 	/*

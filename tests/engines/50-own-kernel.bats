@@ -124,6 +124,26 @@ three" "$(cat "$T/log")"
 	rm -f -- *.sock meet.py up-*
 }
 
+# Another sandbox of the workspace could put a link there, which the program would follow to its own /proc.
+@test "own kernel: what is mounted where commands can write has a second name, which they cannot change, for its program" {
+	local INIT apart
+
+	mkdir "$HOME/shared" data
+	echo shared >"$HOME/shared/file"
+	RALPH_MOUNTS=$HOME/shared:$WS/data:rw ralph run -d -n "$S"
+	INIT=$(ralph inspect --json "$S" | python3 -c 'import json, sys; print(json.load(sys.stdin)["live"]["init"])')
+	# root of the mount, its place
+	apart=$(awk '$5 ~ "^/private/apart/" {print $4}' "/proc/$INIT/mountinfo")
+	grep -qxF "${HOME#/tmp}/shared" <<<"$apart" || grep -qxF "$HOME/shared" <<<"$apart" || fail "$apart"
+	has "$(cat "/proc/$INIT/root/private/config.json")" "\"destination\":\"$WS/data\",\"source\":\"/private/apart/"
+	lacks "$(cat "/proc/$INIT/root/private/config.json")" "\"source\":\"/tree$WS/"
+	same shared "$(ralph exec "$S" cat data/file)"
+	ralph exec "$S" sh -c 'echo inside >data/file'
+	same inside "$(cat "$HOME/shared/file")"
+	ralph rm -f "$S"
+	rm -r data
+}
+
 @test "own kernel: git compares what both kernels see alike" {
 	same minimal "$(ralph run -- git config core.checkStat)"
 }
