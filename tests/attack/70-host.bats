@@ -85,7 +85,7 @@ for i in range(6000):
 		[ "$status" -ge 1 ] && [ "$status" -ne 124 ] || fail "$case: exit $status: $output"
 		lacks "$output" 'was killed'
 		lacks "$output" $'\033]52'
-		has "$(cat "$dir/events.jsonl")" sandbox-stop
+		wait_until grep -q '"type":"sandbox-stop"' "$dir/events.jsonl"
 		wait_until nothing_left
 		ralph rm -f "lies-${WS##*-}"
 	done
@@ -99,6 +99,31 @@ for i in range(6000):
 	has "$(cat "$T/ran")" "guest launch, spawn before the set-up: nothing ran"
 	[ "$(id -u)" -eq 0 ] || has "$(cat "$T/ran")" "guest launch, another kernel: nothing ran: '$T/own' cannot run here"
 	same "" "$(grep -E 'Cap[A-Za-z]*: (unknown|0*[1-9a-f])|NoNewPrivs: 0' "$T/ran")"
+	wait_until nothing_left
+}
+
+@test 'a guest that waits to be told its mounts has six capabilities and can get no others' {
+	need python3
+	# SETPCAP, NET_BIND_SERVICE, NET_ADMIN, SYS_ADMIN, SYS_RESOURCE, SETFCAP
+	python3 - "${RALPH%/bin/ralph}/libexec/ralph/guest" 81201500 <<-'P'
+		import socket, struct, subprocess, sys, time
+		ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+		p = subprocess.Popen([sys.argv[1], "launch", str(theirs.fileno())], pass_fds=[theirs.fileno()])
+		theirs.close()
+		frame = ours.recv(4096)
+		kind, pid = struct.unpack("=I", frame[4:8])[0], struct.unpack("=I", frame[24:28])[0]
+		assert kind == 35, frame
+		wanted = {"CapPrm": sys.argv[2], "CapEff": sys.argv[2], "CapBnd": sys.argv[2], "CapInh": "0", "CapAmb": "0", "NoNewPrivs": "1"}
+		for _ in range(2000):
+		    status = dict(line.split(":", 1) for line in open(f"/proc/{pid}/status").read().splitlines())
+		    got = {k: status[k].strip().lstrip("0") or "0" for k in wanted}
+		    if got == wanted:
+		        break
+		    time.sleep(0.01)
+		ours.close()
+		p.wait()
+		assert got == wanted, got
+	P
 	wait_until nothing_left
 }
 

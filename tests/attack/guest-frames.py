@@ -12,7 +12,7 @@ import tempfile
 
 SETUP, SPAWN, ENDED, ERROR, ROOT, BORN = 16, 17, 22, 24, 27, 35  # src/wire/wire.h
 BIND_RO, TMPFS, PROC, SYMLINK = 0, 2, 3, 5  # src/wire/root-proto.h
-MAGIC, WAIT = 0x52414C31, 20
+MAGIC, WAIT = 0x52414C31, 60
 
 
 def u32(*v):
