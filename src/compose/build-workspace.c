@@ -157,6 +157,10 @@ void build_watch_path(struct sandbox_spec *s, const char *path)
 
 		if (real && is_writable(s, real))
 			spec_watch_add(s, SPEC_WATCH_PATH, real);
+		/* Links on the way choose the directory. */
+		if (real && path_is_normal(dirs.v[i]) && !streq(dirs.v[i], real) &&
+		    is_writable(s, dirs.v[i]))
+			spec_watch_add(s, SPEC_WATCH_PATH, dirs.v[i]);
 	}
 }
 

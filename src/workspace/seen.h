@@ -5,6 +5,7 @@
 #include "workspace/findings.h"
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 /*
  * The protected names of the writable trees as they were at the start, by content: a clock that
@@ -29,6 +30,10 @@ bool seen_git_same(const struct seen *s, const struct sandbox_spec *spec, int di
 		   const char *name, const char *path);
 bool seen_has_git(const struct seen *s); /* else an older release wrote it */
 bool seen_is_git(int fd);
+/* A program of programs.h, or a component of the way to one. */
+bool seen_program_same(const struct seen *s, int dirfd, const char *name, const char *path,
+		       const struct stat *st);
+bool seen_has_programs(const struct seen *s); /* else an older release wrote it */
 /* The directories of a watch of the spec; NULL: all of them are to be read. */
 struct tree_shape;
 const struct tree_shape *seen_shape(const struct seen *s, size_t watch);
