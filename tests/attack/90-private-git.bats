@@ -180,6 +180,33 @@ not_entered() {
 	has "$(cat "$T/notices")" 'git rm --cached'
 }
 
+@test 'the place of a submodule that the user removes, or another sandbox leaves, is covered again' {
+	local i one=first-${WS##*-}
+
+	git init -q "$T/lib"
+	git -C "$T/lib" -c user.name=x -c user.email=x@y commit -q --allow-empty -m lib
+	git -c protocol.file.allow=always submodule --quiet add "$T/lib" lib
+	git commit -q -m start
+	git submodule --quiet deinit -f lib
+	rm -r lib
+	ralph run -d --name "$one"
+	ralph run --rm -e "CANARY=$T/canary" -- bash -c 'git init -q /tmp/r; cd /tmp/r; git -c user.name=x -c user.email=x@y commit -q --allow-empty -m x
+		git config core.fsmonitor "touch $CANARY; false"; cd - >/dev/null; touch made
+		until [ -e stop ]; do mkdir -p lib && cp -r /tmp/r/.git lib/ && touch again; sleep 0.05; done 2>/dev/null' >"$T/said" 2>&1 3>&- &
+	wait_until -t 60 test -e made
+	# What the first one made for itself goes with it; then the user removes it, too.
+	ralph rm -f "$one"
+	wait_until -t 60 test -d lib
+	wait_until -t 60 test ! -e lib/.git
+	git status --short
+	[ ! -e "$T/canary" ]
+	touch stop
+	wait
+	git status --short
+	[ ! -e "$T/canary" ]
+	has "$(cat "$T/said")" "lib' was replaced while the sandbox runs"
+}
+
 @test 'a linked worktree with a submodule: git works in both' {
 	git init -q "$T/lib"
 	git -C "$T/lib" -c user.name=x -c user.email=x@y commit -q --allow-empty -m lib

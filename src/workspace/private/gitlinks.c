@@ -64,6 +64,31 @@ int gitlinks_each(const char *dir, const char *common, gitlink_fn *fn, void *arg
 	return r;
 }
 
+bool gitlinks_is_cover(const struct spec_mount *m)
+{
+	return m->kind == SPEC_BIND_RW && m->source && strstr(m->source, GITLINKS_DIR "/");
+}
+
+static int make_one(int root, const char *rel)
+{
+	cleanup_fd int parent = path_make_parents(root, rel, 0755);
+
+	if (parent < 0)
+		return parent;
+	return mkdirat(parent, path_base(rel), 0755) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+int gitlinks_make(const struct sandbox_spec *s)
+{
+	cleanup_fd int root = open(s->workspace, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int r = root < 0 ? -errno : 0;
+
+	for (size_t i = 0; r == 0 && i < s->n_mounts; i++)
+		if (gitlinks_is_cover(&s->mounts[i]))
+			r = make_one(root, s->mounts[i].target + strlen(s->workspace) + 1);
+	return r;
+}
+
 void gitlinks_unmount(const struct sandbox_spec *s)
 {
 	cleanup_fd int root = open(s->workspace, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -73,8 +98,7 @@ void gitlinks_unmount(const struct sandbox_spec *s)
 		cleanup_free char *dir = NULL;
 		cleanup_fd int parent = -1;
 
-		if (!m->source || !strstr(m->source, GITLINKS_DIR "/" GITLINKS_ABSENT) ||
-		    !path_under(m->target, s->workspace))
+		if (!gitlinks_is_cover(m) || !strstr(m->source, "/" GITLINKS_ABSENT))
 			continue;
 		dir = path_dir(m->target);
 		parent = streq(dir, s->workspace)

@@ -17,5 +17,9 @@ typedef bool gitlink_fn(const char *path, void *arg);
  */
 int gitlinks_each(const char *dir, const char *common, gitlink_fn *fn, void *arg);
 
+/* Is it the cover of such a place? */
+bool gitlinks_is_cover(const struct spec_mount *m);
+/* Before anything is mounted: makes places that are not there. No link is followed. */
+int gitlinks_make(const struct sandbox_spec *s);
 /* At the end: removes directories that were made to have something mounted on them. */
 void gitlinks_unmount(const struct sandbox_spec *s);
