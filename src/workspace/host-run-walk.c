@@ -36,13 +36,15 @@ static void check_name(struct host_walk *w, int dirfd, const char *dir, const ch
 	/* Those that are asked about stayed until now, also where they were noticed before. */
 	if (w->seen && w->spec->quarantine == SPEC_QUARANTINE_ASK)
 		top = false;
-	if (!rule || (top && !w->all && !strchr(rule->path, '/')))
+	if (!rule)
 		return;
 	path = path_join(dir, name);
+	if (top && !w->all && !strchr(rule->path, '/') && !spec_may_change_below(w->spec, path))
+		return;
 	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    host_run_is_mounted(w->spec, path) || spec_may_change(w->spec, path))
 		return;
-	if (w->seen ? !seen_same(w->seen, dirfd, name, path) : host_walk_is_fresh(w, &st))
+	if (w->seen ? !seen_same(w->seen, w->spec, dirfd, name, path) : host_walk_is_fresh(w, &st))
 		(void)findings_add(w->out, path, xstrdup(rule->why), false);
 }
 

@@ -19,8 +19,12 @@ struct seen *seen_new(const struct sandbox_spec *spec, const char *state, struct
 struct seen *seen_free(struct seen *s);
 DEFINE_FREEP(struct seen, seen_free)
 
-/* Is `name` below dirfd, whose path is given, what it was? A look that fails says no. */
-bool seen_same(const struct seen *s, int dirfd, const char *name, const char *path);
+/*
+ * Is `name` below dirfd, whose path is given, what it was, but for what the spec lets the agent
+ * change? A look that fails says no.
+ */
+bool seen_same(const struct seen *s, const struct sandbox_spec *spec, int dirfd, const char *name,
+	       const char *path);
 
 /*
  * Git directories are written down too: .git in any spelling, and each directory that git takes for

@@ -205,9 +205,40 @@ tasks_are() {
 	loop_exits 4 build --max-stuck 1 -- ./tasks.sh
 	has "$(cat "$T/err")" "'.vscode/tasks.json' is written and not the agent's"
 	has "$(cat "$T/err")" 'A task that names the path, or loop.may_change in your configuration, lets it through.'
-	same 'false true' "$(passes US-1) $(passes US-2)"
+	same 'false true' "$(passes US-1) $(passes US-2)" || fail "$(cat "$T/err" "$T/out")"
 	tasks_are '{"version": "2.0.0"}'
-	same '' "$("$RALPH" quarantine ls 2>&1)"
+	lacks "$("$RALPH" quarantine ls 2>&1)" tasks.json
+}
+
+@test 'of a directory in which a task names a file the other files stay read-only, and new ones go to quarantine' {
+	loop_workspace 1
+	mkdir -p .vscode/more .github/workflows
+	echo '{}' | tee .vscode/tasks.json .vscode/settings.json .vscode/more/x.json >.github/workflows/old.yml
+	printf '.vscode/new.json\n' >>.gitignore
+	sed -i 's/make US-1/make US-1, .vscode\/tasks.json and .github\/workflows\/new.yml/' .ralph/prd.json
+	cat >tasks.sh <<-'EOF'
+		#!/bin/sh
+		cd "$(dirname "$0")"
+		echo new >.vscode/tasks.json && echo new >.github/workflows/new.yml || exit
+		for f in .vscode/settings.json .vscode/more/x.json .vscode/more/y .github/workflows/old.yml; do
+			echo evil 2>/dev/null >"$f" && echo "wrote $f" >>wrote
+			rm -f "$f" 2>/dev/null
+		done
+		mv .vscode x 2>/dev/null
+		echo evil >.vscode/new.json
+		git add .vscode .github
+		git commit -qm tasks
+		exec ./agent.py honest
+	EOF
+	chmod +x tasks.sh
+	git add -A
+	git commit -qm files
+	loop_exits 0 build -- ./tasks.sh
+	[ ! -e wrote ] || fail "$(cat wrote)"
+	same new "$(git show ralph/demo:.vscode/tasks.json)"
+	same new "$(git show ralph/demo:.github/workflows/new.yml)"
+	same '{}' "$(git show ralph/demo:.vscode/settings.json)"
+	[ ! -e .vscode/new.json ]
 }
 
 @test 'loop.may_change of the user lets a protected file be changed, and that of a project does not' {
@@ -222,6 +253,7 @@ tasks_are() {
 	has "$(cat "$T/err")" loop.may_change
 	git rm -qf .ralph/config.yaml
 	git commit -qm 'no settings'
+	mkdir -p "$XDG_CONFIG_HOME/ralph"
 	echo "$settings" >"$XDG_CONFIG_HOME/ralph/config.yaml"
 	loop_exits 0 build -- ./tasks.sh
 	tasks_are '{"version": "2.0.0"}'
