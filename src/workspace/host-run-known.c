@@ -49,9 +49,8 @@ static void look_at_protected(struct host_walk *w, const struct tree_dir *d, con
 {
 	cleanup_free char *path = path_join(d->path, name);
 
-	if (w->all &&
-	    (w->seen && seen_has_git(w->seen) ? !seen_same(w->seen, w->spec, d->fd, name, path)
-					      : host_walk_is_fresh(w, st)))
+	if (w->all && (w->seen && seen_has_git(w->seen) ? !seen_same(w->seen, d->fd, name, path)
+							: host_walk_is_fresh(w, st)))
 		add(w, d, name, why);
 }
 

@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "policy/protect.h"
-#include "workspace/programs.h"
+#include "workspace/tree-programs.h"
 #include "workspace/restore.h"
 #include "workspace/seen.h"
 #include "workspace/state-link.h"
@@ -21,13 +21,31 @@ bool host_walk_is_fresh(const struct host_walk *w, const struct stat *st)
 	       (st->st_ctim.tv_sec == w->since.tv_sec && st->st_ctim.tv_nsec >= w->since.tv_nsec);
 }
 
+struct part {
+	struct host_walk *w;
+	const struct protect_rule *rule;
+};
+
+static void check_part(void *arg, int dirfd, const char *name, const char *path)
+{
+	const struct part *p = arg;
+	struct host_walk *w = p->w;
+	struct stat st;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    host_run_is_mounted(w->spec, path))
+		return;
+	if (w->seen ? !seen_same(w->seen, dirfd, name, path) : host_walk_is_fresh(w, &st))
+		(void)findings_add(w->out, path, xstrdup(p->rule->why), false);
+}
+
 /* A protected name deeper in the tree; those at its top are host_run_compare()'s. */
 static void check_name(struct host_walk *w, int dirfd, const char *dir, const char *name, bool top,
 		       bool is_dir)
 {
 	const struct protect_rule *rule = protect_match(PROTECT_TREE, path_base(dir), name);
 	cleanup_free char *path = NULL;
-	struct stat st;
+	struct part p = {.w = w};
 
 	if (!rule && !is_dir) {
 		rule = protect_link(name);
@@ -41,11 +59,8 @@ static void check_name(struct host_walk *w, int dirfd, const char *dir, const ch
 	path = path_join(dir, name);
 	if (top && !w->all && !strchr(rule->path, '/') && !spec_may_change_below(w->spec, path))
 		return;
-	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    host_run_is_mounted(w->spec, path) || spec_may_change(w->spec, path))
-		return;
-	if (w->seen ? !seen_same(w->seen, w->spec, dirfd, name, path) : host_walk_is_fresh(w, &st))
-		(void)findings_add(w->out, path, xstrdup(rule->why), false);
+	p.rule = rule;
+	seen_parts(w->spec, dirfd, name, path, TREE_DEPTH_MAX, check_part, &p);
 }
 
 /* ---- git directories ---- */

@@ -14,7 +14,7 @@
 #include "base/strv.h"
 #include "policy/protect.h"
 #include "workspace/host-run.h"
-#include "workspace/programs.h"
+#include "workspace/tree-programs.h"
 #include "workspace/state-link.h"
 #include "workspace/tree-shape.h"
 #include "workspace/tree-walk.h"
@@ -135,41 +135,25 @@ static int sum_of(int dirfd, const char *name, char ret[SHA256_DIGEST_STRING_LEN
 	return r;
 }
 
-/* Without what may be changed. any: there is something else. */
-static int add_rest(SHA256_CTX *to, const struct sandbox_spec *spec, int dirfd, const char *name,
-		    const char *path, unsigned depth, bool *any)
+void seen_parts(const struct sandbox_spec *spec, int dirfd, const char *name, const char *path,
+		unsigned depth, seen_part_fn *fn, void *arg)
 {
 	cleanup_strv struct strv names = {0};
 	cleanup_fd int fd = -1;
-	int r;
 
 	if (spec_may_change(spec, path))
-		return 0;
-	if (spec_may_change_below(spec, path))
+		return;
+	if (depth && spec_may_change_below(spec, path))
 		fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	*any = *any || fd < 0;
-	if (fd < 0 || depth == 0)
-		return add_entry(to, dirfd, name, depth);
-	r = list_names(fd, &names);
-	for (size_t i = 0; r == 0 && i < names.n; i++) {
+	if (fd < 0 || list_names(fd, &names) < 0) {
+		fn(arg, dirfd, name, path);
+		return;
+	}
+	for (size_t i = 0; i < names.n; i++) {
 		cleanup_free char *below = path_join(path, names.v[i]);
 
-		r = add_rest(to, spec, fd, names.v[i], below, depth - 1, any);
+		seen_parts(spec, fd, names.v[i], below, depth - 1, fn, arg);
 	}
-	return r;
-}
-
-static int rest_sum(const struct sandbox_spec *spec, int dirfd, const char *name, const char *path,
-		    char ret[SHA256_DIGEST_STRING_LENGTH], bool *any)
-{
-	SHA256_CTX c;
-	int r;
-
-	*any = false;
-	SHA256Init(&c);
-	r = add_rest(&c, spec, dirfd, name, path, TREE_DEPTH_MAX, any);
-	(void)SHA256End(&c, ret);
-	return r;
 }
 
 /* ---- git directories ---- */
@@ -303,12 +287,19 @@ static void on_leave(void *arg, const struct tree_dir *d)
 	note_git(arg, d, ".", d->path);
 }
 
+static void note_part(void *arg, int dirfd, const char *name, const char *path)
+{
+	struct seen *s = arg;
+
+	if (sum_of(dirfd, name, add(s, path)->sum) < 0)
+		free(s->v[--s->n].path); /* then it counts as new */
+}
+
 static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsigned char type)
 {
 	const struct stock *k = arg;
 	struct seen *s = k->seen;
 	cleanup_free char *path = NULL;
-	bool any;
 
 	if (type == DT_LNK || (type != DT_DIR && strcasecmp(name, ".git") == 0))
 		look_for_state(k, d, name);
@@ -323,8 +314,7 @@ static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsig
 		return true;
 	*d->matters = true;
 	path = path_join(d->path, name);
-	if (rest_sum(k->spec, d->fd, name, path, add(s, path)->sum, &any) < 0)
-		free(s->v[--s->n].path); /* then it counts as new */
+	seen_parts(k->spec, d->fd, name, path, TREE_DEPTH_MAX, note_part, s);
 	return true;
 }
 
@@ -471,14 +461,12 @@ bool seen_git_same(const struct seen *s, const struct sandbox_spec *spec, int di
 	return e && git_sum(spec, dirfd, name, path, sum) == 0 && streq(sum, e->sum);
 }
 
-bool seen_same(const struct seen *s, const struct sandbox_spec *spec, int dirfd, const char *name,
-	       const char *path)
+bool seen_same(const struct seen *s, int dirfd, const char *name, const char *path)
 {
 	const struct entry *e = find(s, path);
 	char sum[SHA256_DIGEST_STRING_LENGTH];
-	bool any;
 
-	return rest_sum(spec, dirfd, name, path, sum, &any) == 0 && (e ? streq(sum, e->sum) : !any);
+	return e && sum_of(dirfd, name, sum) == 0 && streq(sum, e->sum);
 }
 
 bool seen_has_programs(const struct seen *s)

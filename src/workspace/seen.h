@@ -19,12 +19,16 @@ struct seen *seen_new(const struct sandbox_spec *spec, const char *state, struct
 struct seen *seen_free(struct seen *s);
 DEFINE_FREEP(struct seen, seen_free)
 
+/* Is `name` below dirfd, whose path is given, what it was? A look that fails says no. */
+bool seen_same(const struct seen *s, int dirfd, const char *name, const char *path);
+
 /*
- * Is `name` below dirfd, whose path is given, what it was, but for what the spec lets the agent
- * change? A look that fails says no.
+ * The parts of a protected file or directory that are compared each: all of it, or what is beside
+ * the files that the spec lets the agent change.
  */
-bool seen_same(const struct seen *s, const struct sandbox_spec *spec, int dirfd, const char *name,
-	       const char *path);
+typedef void seen_part_fn(void *arg, int dirfd, const char *name, const char *path);
+void seen_parts(const struct sandbox_spec *spec, int dirfd, const char *name, const char *path,
+		unsigned depth, seen_part_fn *fn, void *arg);
 
 /*
  * Git directories are written down too: .git in any spelling, and each directory that git takes for
@@ -34,7 +38,7 @@ bool seen_git_same(const struct seen *s, const struct sandbox_spec *spec, int di
 		   const char *name, const char *path);
 bool seen_has_git(const struct seen *s); /* else an older release wrote it */
 bool seen_is_git(int fd);
-/* A program of programs.h, or a component of the way to one. */
+/* A program of tree-programs.h, or a component of the way to one. */
 bool seen_program_same(const struct seen *s, int dirfd, const char *name, const char *path,
 		       const struct stat *st);
 bool seen_has_programs(const struct seen *s); /* else an older release wrote it */

@@ -1,4 +1,4 @@
-#include "workspace/programs.h"
+#include "workspace/tree-programs.h"
 
 #include <dirent.h>
 #include <fcntl.h>
