@@ -134,9 +134,34 @@ for t in json.load(sys.stdin)["tasks"]:
 	same 400 "$(head_of 'GET http://127.0.0.1/ HTTP/1.1' 'Host: 127.0.0.1')"
 }
 
-@test 'hundreds of sockets that say nothing keep nobody out' {
+@test 'ten thousand sockets that say nothing, or read nothing, keep nobody out and cost no memory' {
 	web_start
-	same 200 "$(raw slow 300)"
+	before=$(field "$(part_of web)" VmRSS)
+	same 200 "$(raw slow 10000)"
+	same 200 "$(raw deaf 300)"
+	[ $(($(field "$(part_of web)" VmRSS) - before)) -lt 8192 ] || fail "web grew from $before KiB to $(field "$(part_of web)" VmRSS)"
+}
+
+@test 'a unix socket is for its user alone, and a second server neither takes it nor removes it' {
+	local sock=$XDG_RUNTIME_DIR/ralph/web.sock
+
+	"$RALPH" web --socket >"$T/web.out" 2>&1 3>&- 4>&- &
+	WEB_PID=$!
+	wait_until grep -q '#k=' "$T/web.out"
+	same 'socket 600' "$(stat -c '%F %a' "$sock")"
+	same 700 "$(stat -c %a "${sock%/*}")"
+	has "$(cat "$T/web.out")" "ssh -N -L 8400:$sock "
+	has "$(curl -sS -m 20 --unix-socket "$sock" http://127.0.0.1:8400/)" '<title>ralph'
+	# No port is open.
+	same '' "$(ss -Hltnp 2>/dev/null | grep "pid=$WEB_PID," || true)"
+	must_exit 1 ralph web --socket 2>"$T/err"
+	has "$(cat "$T/err")" 'a server runs already'
+	must_exit 1 ralph web --port 0
+	has "$(curl -sS -m 20 --unix-socket "$sock" http://127.0.0.1:8400/)" '<title>ralph'
+	kill -INT "$WEB_PID"
+	wait "$WEB_PID" || true
+	WEB_PID=
+	[ ! -e "$sock" ]
 }
 
 @test 'each process that is killed comes back, and sessions last' {
@@ -184,12 +209,14 @@ field() {
 	[ "$(id -u)" -eq 0 ] || skip 'n/a: inject.c needs root'
 	[ -e "$inject" ] || inject=$BATS_TEST_DIRNAME/../../build/tests/attack/inject
 	[ "$(uname -m)" = x86_64 ] || skip 'inject.c knows the registers of x86-64'
-	mkdir -p "$XDG_CONFIG_HOME/ralph" "$XDG_STATE_HOME/ralph/sandboxes"
+	mkdir -p "$XDG_CONFIG_HOME/ralph" "$XDG_STATE_HOME/ralph/sandboxes" "$XDG_STATE_HOME/ralph/homes/key"
+	echo token >"$XDG_STATE_HOME/ralph/homes/key/.credentials.json"
 	echo secret >"$XDG_CONFIG_HOME/ralph/config.yaml.bak"
-	echo mine >"$HOME/file"
+	echo mine | tee "$HOME/file" >"$WS/file"
 	web_start
 	desk=$(part_of desk)
-	for path in "$HOME/file" "$XDG_CONFIG_HOME/ralph/config.yaml.bak" /etc/shadow /etc/passwd "/proc/$$/mem"; do
+	for path in "$HOME/file" "$XDG_CONFIG_HOME/ralph/config.yaml.bak" "$XDG_STATE_HOME/ralph/homes/key/.credentials.json" \
+		"$XDG_STATE_HOME/ralph/web/events.jsonl" "$WS/file" /etc/shadow /etc/passwd "/proc/$$/mem"; do
 		same refused "$("$inject" "$desk" read "$path")"
 	done
 	for path in "$HOME/file" "$XDG_STATE_HOME/ralph/sandboxes/new" "$T/new" "$WS/new"; do
