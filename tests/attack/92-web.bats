@@ -158,9 +158,7 @@ for t in json.load(sys.stdin)["tasks"]:
 	has "$(cat "$T/err")" 'a server runs already'
 	must_exit 1 ralph web --port 0
 	has "$(curl -sS -m 20 --unix-socket "$sock" http://127.0.0.1:8400/)" '<title>ralph'
-	kill -INT "$WEB_PID"
-	wait "$WEB_PID" || true
-	WEB_PID=
+	web_stop
 	[ ! -e "$sock" ]
 }
 
