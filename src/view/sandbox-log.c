@@ -192,6 +192,15 @@ static void on_gateway_end(struct sandbox_log *l, const json_t *j)
 	l->gateway_why = xstrdup(log_text(j, "why"));
 }
 
+static void keep_limits(struct sandbox_log *l, json_t *limits, int64_t at_ms)
+{
+	if (!json_is_object(limits))
+		return;
+	json_decref(l->limits);
+	l->limits = json_incref(limits);
+	l->limits_ms = at_ms;
+}
+
 /* Allowed connections are most of a log and need no parsing. */
 static bool is_ordinary(const struct events_line *l)
 {
@@ -218,6 +227,7 @@ void sandbox_log_take(struct sandbox_log *l, const json_t *j)
 		on_exec_end(l, log_number(j, "id"));
 	else if (streq(type, "gateway-end"))
 		on_gateway_end(l, j);
+	keep_limits(l, json_object_get(j, "limits"), at_ms);
 	if (l->probe_id)
 		return;
 	if (event_is_refusal(j))
@@ -252,6 +262,7 @@ void sandbox_log_done(struct sandbox_log *l)
 	while (l->n_commands)
 		drop_command(l, l->n_commands - 1);
 	free(l->gateway_why);
+	json_decref(l->limits);
 	events_follow_done(&l->follow);
 	closep(&l->dir);
 }

@@ -17,6 +17,7 @@
 #define HEAD_BYTES (64 * KiB)
 #define ITEMS_MAX 200
 #define TEXT_SHOWN (4 * KiB) /* of one item */
+#define TOO_LONG "a line that is longer than can be shown"
 #define CHECKS_MAX (2 * MiB) /* of a verify-NNN.jsonl */
 #define CHECK_SHOWN (16 * KiB)
 
@@ -141,8 +142,12 @@ static json_t *read_window(int fd, uint64_t size, const struct route *r)
 	if (next == from + skip && n == WINDOW) {
 		w.at = from;
 		if (skip < n)
-			add_item(&w, "notice", "a line that is longer than can be shown");
+			add_item(&w, "notice", TOO_LONG);
 		next = from + n;
+	} else if (r->before && next < from + n) {
+		/* Stretches behind this one were all of that line. */
+		w.at = next;
+		add_item(&w, "notice", TOO_LONG);
 	}
 	render_end(&w.render, on_part, &w);
 	render_done(&w.render);
