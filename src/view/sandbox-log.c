@@ -10,6 +10,7 @@
 #include "view/log-view.h"
 
 #define COMMAND_MAX 512
+#define TEXT_KEPT 1024 /* of an event */
 
 static uint64_t tokens_of(const json_t *j)
 {
@@ -93,15 +94,21 @@ static void event_done(struct sandbox_log_event *e)
 
 static void keep_event(struct sandbox_log *l, const json_t *j, int64_t at_ms)
 {
+	cleanup_free char *text = NULL;
+	size_t n;
+
 	if (l->n_events == SANDBOX_LOG_EVENTS_MAX) {
 		event_done(&l->events[0]);
 		memmove(&l->events[0], &l->events[1],
 			(SANDBOX_LOG_EVENTS_MAX - 1) * sizeof(l->events[0]));
 		l->n_events--;
 	}
+	text = event_text(j);
+	for (n = strnlen(text, TEXT_KEPT); n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80;)
+		n--;
 	l->events[l->n_events++] = (struct sandbox_log_event){
 		.type = xstrdup(log_text(j, "type")),
-		.text = event_text(j),
+		.text = xstrndup(text, n),
 		.seq = log_number(j, "seq"),
 		.at_ms = at_ms,
 		.style = (int)event_style(j),

@@ -18,6 +18,7 @@
 
 #define EVENTS_SHOWN 500
 #define DAYS_MAX 400
+#define TEXT_SHOWN 500 /* of one event; ralph why has it whole */
 
 static const char *tone(int style)
 {
@@ -28,7 +29,8 @@ static json_t *event_row(long long seq, int64_t at_ms, const char *type, const c
 			 int style)
 {
 	return json_pack("{sI sI so so ss}", "seq", (json_int_t)seq, "at", (json_int_t)at_ms,
-			 "type", json_text(type), "text", json_text(text), "tone", tone(style));
+			 "type", json_text(type), "text", desk_text(text, TEXT_SHOWN), "tone",
+			 tone(style));
 }
 
 struct events_wanted {

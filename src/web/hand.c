@@ -26,7 +26,9 @@ void hand_answer(struct hand *h, uint32_t id, unsigned status, json_t *j)
 	cleanup_json json_t *owned = j;
 	cleanup_free char *text = json_dumps(owned, JSON_COMPACT | JSON_ENSURE_ASCII);
 
-	if (h->web.sock.fd >= 0 && text)
+	if (text && strlen(text) > WEB_ANSWER_MAX)
+		hand_error(h, id, 404, "it is too large for the page");
+	else if (h->web.sock.fd >= 0 && text)
 		(void)web_send_answer(h->web.sock.fd, id,
 				      &(struct web_answer){.status = status,
 							   .body = text,

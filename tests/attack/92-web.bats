@@ -183,6 +183,58 @@ for t in json.load(sys.stdin)["tasks"]:
 	WEB_PID=
 }
 
+# key_of: the key of the only loop.
+key_of() {
+	api /api/overview | sed 's/^200 //' | python3 -c 'import json, sys; print(json.load(sys.stdin)["loops"][0]["key"])'
+}
+
+@test 'an agent that writes very much, or very many lines, makes no page unreadable and no reader large' {
+	local key box=much-${WS##*-}
+
+	loop_workspace 1
+	cat >much.py <<-'END'
+		#!/usr/bin/env python3
+		import os, subprocess
+		open("US-1", "w").write("\u0416" * 500000)
+		subprocess.run("git add US-1; git commit -qm much", shell=True, check=True)
+		os.execv("./agent.py", ["agent.py", "honest"])
+	END
+	chmod +x much.py
+	git add much.py
+	git commit -qm much
+	loop_exits 0 build -- ./much.py
+	ralph run -n "$box" -- true
+	python3 - "$XDG_STATE_HOME/ralph/sandboxes/$box/events.jsonl" <<-'END'
+		import json, sys
+		much = "\u0416" * 4000
+		with open(".ralph/logs/iteration-001.jsonl", "w") as f:
+		    f.write("x\n" * 200000)
+		with open(".ralph/logs/verify-001.jsonl", "w") as f:
+		    for _ in range(100):
+		        f.write(json.dumps({"command": much, "code": 0, "ms": 1, "bytes": 1, "output": "\u0416" * 8000}, ensure_ascii=False) + "\n")
+		with open(".ralph/state/records.jsonl", "a") as f:
+		    for n in range(2, 400):
+		        f.write(json.dumps({"iteration": n, "verdict": "failed", "why": much[:1500]}, ensure_ascii=False) + "\n")
+		with open(sys.argv[1], "a") as f:
+		    for n in range(100, 600):
+		        f.write(json.dumps({"seq": n, "time": "2026-01-31T12:00:00.000Z", "type": "net", "verdict": "deny", "host": "x.test", "port": 1, "reason": much}, ensure_ascii=False) + "\n")
+	END
+	web_start
+	web_login "$LINK"
+	key=$(key_of)
+	for path in "/api/loop/$key/iter/1/log?at=end" "/api/loop/$key/iter/1/log?before=300000" "/api/loop/$key/iter/1/log?at=0" "/api/loop/$key/iter/1/verify" "/api/loop/$key" \
+		"/api/events/$box" "/api/net/$box" /api/overview; do
+		api "$path" >"$T/said"
+		has "$(head -c 100 "$T/said")" '200 {'
+	done
+	same 200 "$(api "/api/loop/$key/iter/1/log?at=end" | sed 's/^200 //' | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["items"]))')"
+	# A commit that no answer can hold is refused with the reason.
+	has "$(api "/api/loop/$key/iter/1/diff")" 'too large for the page'
+	raw stream "$COOKIE" "$KEY" "{\"loop/$key\": 0, \"events/$box\": 0, \"overview\": 0}" 3 >"$T/stream"
+	same 3 "$(grep -c '^{' "$T/stream")"
+	[ "$(field "$(part_of desk)" VmHWM)" -lt 32768 ] || fail "desk took $(field "$(part_of desk)" VmHWM) KiB"
+}
+
 # field PID NAME: of /proc/PID/status.
 field() {
 	awk -v k="$2:" '$1 == k { print $2 }' "/proc/$1/status"
