@@ -2,6 +2,7 @@
 # runs: user
 # seconds: 40
 # `ralph web` against other pages, other programs of the machine, and a part of it that was taken over.
+# shellcheck disable=SC2030,SC2031 # each test has a server of its own
 load ../cli/helpers
 load ../cli/loop
 load ../lib/web
