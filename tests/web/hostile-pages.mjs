@@ -7,15 +7,17 @@ const api = path => page.evaluate(path => fetch(path, { headers: { 'x-ralph-key'
 const { sandboxes, loops, needs } = await api('/api/overview')
 assert.ok(needs.length >= 5)
 const name = sandboxes.find(s => s.refused)?.name ?? sandboxes[0].name
+await page.goto(base + '#/sessions')
 const pages = ['#/', '#/asks', '#/usage', `#/net/${name}`, `#/events/${name}`, `#/loop/${loops[0].key}`, '#/ask/00000001', '#/ask/00000002', '#/ask/00000003', '#/ask/00000004',
   '#/constructor', '#/__proto__', '#/toString/x', '#/loop/%3Cb%3E', '#/audit/<img src=x>', '#/talk/javascript:alert(1)', '#/commit/../..']
 let shown = ''
 for (const width of [390, 1440]) {
   await page.setViewportSize({ width, height: 844 })
   for (const hash of pages) {
-    await page.goto('about:blank')
-    await page.goto(base + hash)
-    await page.waitForSelector('h1')
+    await page.evaluate(hash => {
+      document.querySelector('main').replaceChildren()
+      location.hash = hash
+    }, hash)
     await until('it is drawn', () => page.evaluate(() => document.querySelector('main').childElementCount > 1))
     assert.deepEqual(await found(page), clean, `${hash} at ${width}`)
     shown += await page.textContent('main')
