@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # runs: user
-# seconds: 90
+# seconds: 120
 # The page of `ralph web` in a real browser: each test is a file *.mjs beside this one, driven by Playwright.
 # shellcheck disable=SC2016,SC2034 # text for shells inside; LOOP is for ends()
 load ../cli/helpers

@@ -6,10 +6,12 @@ import { promisify } from 'node:util'
 
 // Between the browser and the server: streams are cut after so many bytes, the first answer of a stream in its middle too.
 const [log, box, ralph] = process.argv.slice(3), CUTS = 100
+const open_sockets = new Set()
 let cuts = 0, on_cut = () => {}
 const server = net.createServer(from => {
   const to = net.connect(Number(new URL(base).port), '127.0.0.1')
   let left = Infinity
+  open_sockets.add(from)
   for (const [a, b] of [[from, to], [to, from]]) {
     a.on('close', () => b.destroy())
     a.on('error', () => b.destroy())
@@ -107,6 +109,18 @@ assert.ok(streams <= 2, `${streams} streams for 8 tabs`)
 await page.close()
 await until('another tab reads', () => streams > 0)
 await until('it lives', async () => (await tabs[0].textContent('#line')) === 'live')
+
+// The server goes: what is shown stays, and nobody calls it live. It comes back: so does the page, by itself.
+const { port } = server.address()
+server.close()
+for (const s of open_sockets) s.destroy()
+await until('it says so', async () => /behind|offline/.test(await tabs[0].textContent('#line')))
+assert.ok(await tabs[0].$('table'))
+await tabs[0].goto(cut_base + '#/usage')
+await until('it is drawn or waits', async () => /Usage|does not answer/.test(await tabs[0].textContent('main')))
+await new Promise(done => server.listen(port, '127.0.0.1', done))
+await until('it lives again', async () => (await tabs[0].textContent('#line')) === 'live')
+await until('it is drawn', async () => /Budgets/.test(await tabs[0].textContent('main')))
 assert.deepEqual(wrong, [])
 await browser.close()
 server.close()
