@@ -58,7 +58,7 @@ with_node() {
 	local node=node
 
 	[ ! -x "$RALPH_AGENTS/bin/node" ] || node=$RALPH_AGENTS/bin/node
-	timeout 180 "$node" "$@" 3>&- 4>&-
+	timeout 300 "$node" "$@" 3>&- 4>&-
 }
 
 # browse FILE [ARG…]: runs FILE.mjs beside the test with the link of the server.

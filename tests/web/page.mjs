@@ -40,7 +40,8 @@ export const until = async (what, fn, ms = 30000) => {
 // The debugger runs axe outside of the page's policy.
 export const findings = async page => {
   const cdp = await page.context().newCDPSession(page)
-  await cdp.send('Runtime.evaluate', { expression: axe })
+  const there = await cdp.send('Runtime.evaluate', { expression: 'typeof axe' })
+  if (there.result.value !== 'object') await cdp.send('Runtime.evaluate', { expression: axe })
   const r = await cdp.send('Runtime.evaluate', { expression: 'axe.run().then(r => JSON.stringify(r.violations.map(v => [v.id, v.nodes.map(n => n.html.slice(0, 200))])))', awaitPromise: true, returnByValue: true })
   await cdp.detach()
   return JSON.parse(r.result.value)
