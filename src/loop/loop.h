@@ -69,6 +69,7 @@ struct loop {
 	const struct config_place *placement; /* where workers run; NULL: here */
 	struct placed_cred *placed_cred;      /* asked for them; NULL: not yet */
 	struct placed_base *placed_base;      /* what they start from; NULL: nothing was sent yet */
+	struct placed *placed_takes;	      /* those with commits to be taken over; NULL: none */
 	struct ev *ev;
 	struct control control;
 	struct show show;

@@ -72,7 +72,7 @@ static void on_hello(struct placed *p, const struct fleet_msg *m)
 	worker_note(w);
 	status_write(w->l, w->l->phase ? w->l->phase : "iterating", 0);
 	if (state_save(&w->l->state, &err) < 0 || placed_task(p, &err) < 0)
-		placed_refused(p, "%s", err.msg);
+		placed_failed(p, "%s", err.msg);
 	else
 		placed_begin_lease(p);
 }
@@ -95,10 +95,10 @@ static void on_pack(struct placed *p, const struct fleet_msg *m)
 {
 	struct err err = {0};
 
-	if (p->spool.bytes + m->len > FLEET_PACK_MAX)
+	if (p->spool.bytes + m->len > PLACED_PACK_MAX)
 		placed_lost(p, "it sends more than is taken over");
 	else if (spool_add(&p->spool, m->data, m->len, &err) < 0)
-		placed_refused(p, "%s", err.msg);
+		placed_failed(p, "%s", err.msg);
 }
 
 static void send_ack(struct placed *p, const char *head, bool verdict)
@@ -126,35 +126,54 @@ static void not_spooled(struct placed *p, int r, const struct err *err)
 	if (r == -EPROTO)
 		placed_lost(p, "%s", err->msg);
 	else
-		placed_refused(p, "%s", err->msg);
+		placed_failed(p, "%s", err->msg);
 }
 
 static void take_checkpoint(struct placed *p, const struct fleet_pack_end *end)
 {
-	struct worker *w = p->w;
 	struct err err = {0};
-	char *why = NULL;
 	int r = spool_pack_end(&p->spool, end->bytes, end->sha256, &err);
 
 	if (r < 0) {
 		not_spooled(p, r, &err);
+	} else if (placed_is_known(p->w, end->head)) {
+		(void)spool_pack_drop(&p->spool, &err);
+		send_ack(p, end->head, false);
+	} else {
+		placed_take(p, end->head);
+	}
+}
+
+/* Each checkpoint is an iteration, and the share has a limit of those. */
+static bool is_in_share(struct placed *p)
+{
+	struct placed_bounds b;
+
+	share_of(p, &b);
+	placed_word_at_least(&p->summary, ++p->checkpoints, &b);
+	return p->checkpoints / 2 <= b.iterations;
+}
+
+static void checkpoint_taken(struct placed *p, const char *head)
+{
+	struct worker *w = p->w;
+	struct err err = {0};
+	int r;
+
+	placed_took(w, head);
+	(void)spool_pack_drop(&p->spool, &err);
+	if (!is_in_share(p)) {
+		placed_lost(
+			p, "it sends more checkpoints than its share of the limits has iterations");
 		return;
 	}
-	r = placed_take_head(w, &p->spool, end, &why, &err);
-	if (r < 0)
-		placed_lost(p, "%s", err.msg);
-	else if (why)
-		reject(p, why);
-	if (r < 0 || p->state == PLACED_OVER)
-		return;
-	(void)spool_pack_drop(&p->spool, &err);
 	w->ops->account(w);
 	worker_note(w);
 	r = state_save(&w->l->state, &err);
 	if (r < 0)
-		placed_refused(p, "%s", err.msg);
+		placed_failed(p, "%s", err.msg);
 	else
-		send_ack(p, end->head, false);
+		send_ack(p, head, false);
 }
 
 static void on_checkpoint(struct placed *p, const struct fleet_msg *m)
@@ -181,13 +200,74 @@ static void say(struct placed *p, const char *why)
 	p->said = xstrdup(buf_str(&b));
 }
 
+/* The codes of a loop's end that count as such: any other is that of a worker that went wrong. */
+static int code_of(const struct placed *p, uint64_t code)
+{
+	bool asked = p->stopping, worked = json_array_size(json_object_get(p->summary, "records"));
+
+	switch (code) {
+	case LOOP_DONE:
+	case LOOP_STUCK:
+	case LOOP_BLOCKED:
+	case LOOP_DECIDE:
+	case LOOP_PROVIDER:
+	case LOOP_CREDENTIAL:
+	case EXIT_USAGE:
+		return (int)code;
+	case LOOP_LIMIT:
+		/* Else it would be started again and again for nothing. */
+		return worked ? LOOP_LIMIT : EXIT_RUNTIME;
+	default:
+		return asked || code > 128 ? (int)code : EXIT_RUNTIME;
+	}
+}
+
+static void over_soon(struct placed *p)
+{
+	p->state = PLACED_CLOSING;
+	ev_timer_stop(p->w->l->ev, &p->lease);
+	ev_timer_set(p->w->l->ev, &p->end, CLOSE_MS);
+}
+
+static void verdict_taken(struct placed *p, const char *head, char *why)
+{
+	cleanup_json json_t *doc = take_ptr(p->taking.verdict);
+
+	if (!why)
+		placed_took(p->w, head);
+	placed_take_verdict(p->w, doc, why);
+	if (p->w->rejected)
+		free(take_ptr(p->said));
+	over_soon(p);
+}
+
+void placed_taken(struct placed *p, const char *head, int r, char *why, struct err *err)
+{
+	bool verdict = p->taking.verdict;
+
+	if (r < 0 && verdict) {
+		/* What is not taken over costs nothing either. */
+		json_decref(p->summary);
+		p->summary = take_ptr(p->taking.before);
+	}
+	if (r < 0)
+		placed_lost(p, "%s", err->msg);
+	else if (verdict)
+		verdict_taken(p, head, why);
+	else if (why)
+		reject(p, why);
+	else
+		checkpoint_taken(p, head);
+}
+
 /* On the disk, acknowledged, and then taken over. */
 static int spool_verdict(struct placed *p, const struct fleet_verdict *v, struct err *err)
 {
 	struct worker *w = p->w;
 	const char *head = *v->pack.head ? v->pack.head : placed_start(w);
-	cleanup_json json_t *doc = json_pack("{s{ss} sI sO*}", "end", "head", head, "code",
-					     (json_int_t)v->code, "summary", p->summary);
+	cleanup_json json_t *doc =
+		json_pack("{s{ss} sI sO*}", "end", "head", head, "code",
+			  (json_int_t)code_of(p, v->code), "summary", p->summary);
 	int r = spool_pack_end(&p->spool, v->pack.bytes, v->pack.sha256, err);
 
 	if (r == 0)
@@ -195,30 +275,30 @@ static int spool_verdict(struct placed *p, const struct fleet_verdict *v, struct
 	if (r < 0)
 		return r;
 	send_ack(p, head, true);
-	r = placed_take_verdict(w, &p->spool, doc, err);
-	return r < 0 ? -EPROTO : 0;
+	p->taking.verdict = take_ptr(doc);
+	if (placed_is_known(w, head))
+		verdict_taken(p, head, NULL);
+	else
+		placed_take(p, head);
+	return 0;
 }
 
 static void take_verdict(struct placed *p, const struct fleet_verdict *v)
 {
-	cleanup_json json_t *before = json_incref(p->summary);
 	struct err err = {0};
 	int r;
 
+	json_decref(p->taking.before);
+	p->taking.before = json_incref(p->summary);
 	take_word(p, v->summary);
+	if (*v->why && !v->summary)
+		say(p, v->why);
 	r = spool_verdict(p, v, &err);
 	if (r < 0) {
-		/* What is not taken over costs nothing either. */
 		json_decref(p->summary);
-		p->summary = take_ptr(before);
+		p->summary = take_ptr(p->taking.before);
 		not_spooled(p, r, &err);
-		return;
 	}
-	if (!p->w->rejected && *v->why && !v->summary)
-		say(p, v->why);
-	p->state = PLACED_CLOSING;
-	ev_timer_stop(p->w->l->ev, &p->lease);
-	ev_timer_set(p->w->l->ev, &p->end, CLOSE_MS);
 }
 
 static void on_verdict(struct placed *p, const struct fleet_msg *m)

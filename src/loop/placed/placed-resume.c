@@ -68,7 +68,7 @@ int placed_pick_up(struct worker *w, struct err *err)
 	if (r == -ENOENT)
 		return 0;
 	if (r == 0)
-		r = placed_take_verdict(w, &s, doc, err);
+		r = placed_take_spool(w, &s, doc, err);
 	if (r < 0) {
 		/* It cannot be used: the task goes on from its checkpoint. */
 		log_warn("loop", "what came of %s is dropped: %s", w->task->id, err->msg);

@@ -10,6 +10,9 @@
 #include "base/fd.h"
 
 #define PACK_PIECE ((size_t)FLEET_BODY_MAX)
+#define DUE_MS 60000	  /* beyond the time of its share, for a worker to end by itself */
+#define ERRORS_AT_ONCE 16 /* reads of the command's stderr in one turn */
+#define CLOCK_MAX_MS ((int64_t)1000 << 32) /* 136 years: no node's clock is further away */
 
 extern char **environ;
 
@@ -81,7 +84,7 @@ static void on_ping(struct ev *ev, struct ev_timer *t)
 	p->asked_ms = real_ms();
 	(void)fleet_ping_put(&p->to, FLEET_PING, ++p->pings, 0);
 	placed_flush(p);
-	ev_timer_set(ev, t, FLEET_PING_MS);
+	ev_timer_set(ev, t, fleet_ping_ms(p->w->l->config->fleet.lease_ms));
 }
 
 static void on_silence(struct ev *ev, struct ev_timer *t)
@@ -94,13 +97,15 @@ static void on_silence(struct ev *ev, struct ev_timer *t)
 
 void placed_heard(struct placed *p)
 {
-	if (p->state != PLACED_WAITS && p->state < PLACED_CLOSING)
+	if (p->state != PLACED_WAITS && p->state < PLACED_CLOSING && !p->taking.head)
 		ev_timer_set(p->w->l->ev, &p->lease, p->w->l->config->fleet.lease_ms);
 }
 
 void placed_begin_lease(struct placed *p)
 {
 	placed_heard(p);
+	if (p->w->l->limits.duration_ms)
+		ev_timer_set(p->w->l->ev, &p->due, p->w->share.active_ms + DUE_MS);
 	on_ping(p->w->l->ev, &p->ping);
 }
 
@@ -110,6 +115,8 @@ void placed_pong(struct placed *p, uint64_t number, uint64_t time_ms)
 
 	if (number != p->pings || now < p->asked_ms)
 		return;
+	if (time_ms > (uint64_t)CLOCK_MAX_MS)
+		time_ms = (uint64_t)CLOCK_MAX_MS;
 	/* The answer was given in between. */
 	p->clock_ms = (int64_t)time_ms - (int64_t)(p->asked_ms + (now - p->asked_ms) / 2);
 }
@@ -119,10 +126,12 @@ void placed_pong(struct placed *p, uint64_t number, uint64_t time_ms)
 static void on_errors(struct ev *ev, struct ev_io *io, uint32_t events)
 {
 	struct placed *p = ev_owner(io, struct placed, errors_io);
-	char piece[1024];
-	ssize_t n;
+	char piece[PLACE_STDERR_MAX];
+	ssize_t n = 1;
 
-	while ((n = read(p->errors, piece, sizeof(piece))) > 0) {
+	/* ssh passes on what the node writes there, which may never end. */
+	for (int i = 0; i < ERRORS_AT_ONCE && (n = read(p->errors, piece, sizeof(piece))) > 0;
+	     i++) {
 		size_t over = p->tail.len + (size_t)n;
 
 		if (over > PLACE_STDERR_MAX)
@@ -131,7 +140,7 @@ static void on_errors(struct ev *ev, struct ev_io *io, uint32_t events)
 						      : p->tail.len);
 		(void)buf_append(&p->tail, piece, (size_t)n);
 	}
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
 		return;
 	(void)ev_want(ev, io, 0);
 	p->errors_eof = true;
@@ -152,11 +161,33 @@ void placed_read_errors(struct placed *p)
 		on_errors(p->w->l->ev, &p->errors_io, 0);
 }
 
+/* All that came, until commits are to be taken over. */
+static void drain(struct placed *p)
+{
+	struct fleet_msg m;
+	int r = 0;
+
+	while (p->state < PLACED_OVER && !p->taking.head && (r = fleet_next(&p->from, &m)) > 0)
+		placed_message(p, &m);
+	if (p->state < PLACED_OVER && r < 0)
+		placed_lost(p, "what it sends cannot be understood");
+	if (p->state < PLACED_OVER)
+		placed_flush(p);
+}
+
+void placed_go_on(struct placed *p)
+{
+	if (p->state == PLACED_OVER || p->eof || p->taking.head)
+		return;
+	(void)ev_want(p->w->l->ev, &p->in_io, EPOLLIN);
+	placed_heard(p);
+	drain(p);
+}
+
 static void on_bytes(struct ev *ev, struct ev_io *io, uint32_t events)
 {
 	struct placed *p = ev_owner(io, struct placed, in_io);
 	int r = fleet_in_read(&p->from, p->in);
-	struct fleet_msg m;
 
 	if (r == -EAGAIN)
 		return;
@@ -165,12 +196,7 @@ static void on_bytes(struct ev *ev, struct ev_io *io, uint32_t events)
 		return;
 	}
 	placed_heard(p);
-	while (p->state < PLACED_OVER && (r = fleet_next(&p->from, &m)) > 0)
-		placed_message(p, &m);
-	if (p->state < PLACED_OVER && r < 0)
-		placed_lost(p, "what it sends cannot be understood");
-	if (p->state < PLACED_OVER)
-		placed_flush(p);
+	drain(p);
 }
 
 /* ---- the process ---- */
@@ -238,6 +264,8 @@ void placed_close(struct placed *p)
 	struct ev *ev = p->w->l->ev;
 
 	placed_cred_forget(p);
+	placed_take_stop(p);
+	ev_timer_stop(ev, &p->due);
 	ev_timer_stop(ev, &p->ping);
 	ev_timer_stop(ev, &p->lease);
 	ev_timer_stop(ev, &p->end);

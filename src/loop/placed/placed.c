@@ -19,6 +19,8 @@
 static void free_placed(struct placed *p)
 {
 	json_decref(p->summary);
+	json_decref(p->taking.verdict);
+	json_decref(p->taking.before);
 	free(p->said);
 	fleet_in_done(&p->from);
 	fleet_out_done(&p->to);
@@ -103,6 +105,26 @@ void placed_lost(struct placed *p, const char *fmt, ...)
 	placed_over(p);
 }
 
+static void give_up(struct placed *p)
+{
+	p->w->lost = true;
+	p->w->hopeless = true;
+	p->w->code = EXIT_RUNTIME;
+	placed_over(p);
+}
+
+void placed_failed(struct placed *p, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (p->state == PLACED_OVER)
+		return;
+	va_start(ap, fmt);
+	set_why(p, fmt, ap);
+	va_end(ap);
+	give_up(p);
+}
+
 void placed_refused(struct placed *p, const char *fmt, ...)
 {
 	cleanup_free char *why = NULL;
@@ -115,10 +137,7 @@ void placed_refused(struct placed *p, const char *fmt, ...)
 	va_end(ap);
 	why = p->w->why;
 	p->w->why = xasprintf("the placement '%s' cannot be used: %s", p->w->place, why);
-	p->w->lost = true;
-	p->w->hopeless = true;
-	p->w->code = EXIT_RUNTIME;
-	placed_over(p);
+	give_up(p);
 }
 
 void placed_ended(struct placed *p)
@@ -141,6 +160,18 @@ static void on_end(struct ev *ev, struct ev_timer *t)
 	placed_lost(p, p->eof ? "its stream has ended" : "it does not end");
 }
 
+/* The loop's time is over, and the worker should have seen that itself. */
+static void on_due(struct ev *ev, struct ev_timer *t)
+{
+	struct placed *p = ev_owner(t, struct placed, due);
+
+	if (p->state >= PLACED_CLOSING)
+		return;
+	(void)fleet_put_json(&p->to, FLEET_STOP, 0, fleet_stop_json(true));
+	placed_flush(p);
+	ev_timer_set(ev, &p->end, STOP_MS);
+}
+
 /* ---- operations ---- */
 
 void placed_words(const struct worker *w, const struct config_place *place, struct place_words *ret)
@@ -155,12 +186,35 @@ void placed_words(const struct worker *w, const struct config_place *place, stru
 	ret->host = place->hosts.n ? place->hosts.v[(i + w->epoch) % place->hosts.n] : NULL;
 }
 
-static int make(struct worker *w, const char *head, struct err *err)
+static int point(const struct worker *w, struct err *err)
 {
-	if (!w->base)
-		w->base = xstrdup(head);
 	/* A loop that was killed may have pointed it further than its row says. */
 	return repo_branch_point(w->l->repo, w->branch, placed_start(w), w->epoch == 0, err);
+}
+
+/* A user may rewrite history and prune while the loop does not run: the task then starts where it can. */
+static int make(struct worker *w, const char *head, struct err *err)
+{
+	int r;
+
+	if (!w->base)
+		w->base = xstrdup(head);
+	r = point(w, err);
+	if (r == -ENOENT && w->checkpoint) {
+		show_line(&w->l->show, STYLE_YELLOW,
+			  "the last commit of %s is not in the repository any more", w->task->id);
+		free(take_ptr(w->checkpoint));
+		r = point(w, err);
+	}
+	if (r == -ENOENT && !streq(w->base, head)) {
+		show_line(&w->l->show, STYLE_YELLOW,
+			  "the commit that %s began at is not in the repository any more",
+			  w->task->id);
+		free(w->base);
+		w->base = xstrdup(head);
+		r = point(w, err);
+	}
+	return r;
 }
 
 /* Nothing of an earlier epoch counts any more: the row says so before anything runs. */
@@ -222,6 +276,7 @@ static int start(struct worker *w, struct err *err)
 			     .spool = SPOOL_INIT,
 			     .over.fn = on_over,
 			     .end.fn = on_end,
+			     .due.fn = on_due,
 			     .began_ms = now_ms(),
 			     .began_s = (uint64_t)time(NULL)};
 	p->child = (struct child){.pid = -1, .pidfd = -1};
@@ -268,6 +323,9 @@ static void stop(struct worker *w)
 		return;
 	ev_timer_stop(w->l->ev, &p->over);
 	placed_close(p);
+	/* What it sent is of no use to the next one. */
+	if (w->lost)
+		spool_remove(&p->spool);
 	w->placed = NULL;
 	free_placed(p);
 }

@@ -18,6 +18,7 @@
  *	placed-stream.c  the command's process, its descriptors, the lease
  *	placed-task.c    what a task is told
  *	placed-take.c    commits and results become the loop's
+ *	placed-taking.c  the process that does so, and the line of those that wait for it
  *	placed-cred.c    questions of gateways about credentials
  *	placed-word.c    a node's summary, made harmless
  *	placed-resume.c  a loop that goes on
@@ -39,6 +40,22 @@ enum placed_state {
 
 #define PLACED_LINES_MAX 20000 /* of one worker that are shown */
 #define PLACED_LINE_MAX 1000
+#define PLACED_TAKE_MS (5 * 60 * 1000) /* for the commits of one pack to be taken over */
+/* Of a node's pack. More than REPO_DATA_MAX of files is not taken over, so a larger one need not come. */
+#define PLACED_PACK_MAX (512 * MiB)
+
+/* Commits that are being taken over, or wait for that. */
+struct placed_taking {
+	char *head;	 /* NULL: there are none */
+	json_t *verdict; /* that they came with, as it is in the spool; NULL: a checkpoint */
+	json_t *before;	 /* the summary that counts if they are not taken over; NULL: none */
+	struct placed *next;
+	struct child child;
+	int from;
+	struct ev_io io;
+	struct ev_timer late;
+	struct buf answer;
+};
 
 struct placed {
 	struct worker *w;
@@ -46,7 +63,7 @@ struct placed {
 	struct child child;
 	int in, out, errors;
 	struct ev_io in_io, out_io, errors_io;
-	struct ev_timer ping, lease, end, over;
+	struct ev_timer ping, lease, end, over, due;
 	struct fleet_in from;
 	struct fleet_out to;
 	struct spool spool;
@@ -57,6 +74,8 @@ struct placed {
 	char pack_sum[65];
 	uint64_t lines;
 	uint64_t pings;
+	uint64_t checkpoints; /* that brought commits */
+	struct placed_taking taking;
 	int64_t clock_ms;  /* the node's real-time clock minus ours */
 	uint64_t asked_ms; /* when the last ping was sent, of CLOCK_REALTIME */
 	uint64_t began_ms, began_s;
@@ -72,6 +91,8 @@ extern const struct worker_ops worker_placed;
 void placed_lost(struct placed *p, const char *fmt, ...) printf_like(2, 3);
 /* The placement cannot do what is asked: nothing is tried again. */
 void placed_refused(struct placed *p, const char *fmt, ...) printf_like(2, 3);
+/* Home cannot go on with it: likewise. */
+void placed_failed(struct placed *p, const char *fmt, ...) printf_like(2, 3);
 void placed_over(struct placed *p); /* its code and the rest are set: the pool is told */
 /* placed-resume.c: rows of a loop that goes on: what is left of their workers is ended, and entries of the spool that
  * are nobody's go. */
@@ -84,12 +105,15 @@ void placed_words(const struct worker *w, const struct config_place *place,
 /* placed-message.c */
 void placed_message(struct placed *p, const struct fleet_msg *m);
 void placed_ended(struct placed *p); /* the stream did */
+/* The commits of placed_take() are taken over, or not: as placed_take_commits() says. Takes `why`. */
+void placed_taken(struct placed *p, const char *head, int r, char *why, struct err *err);
 
 /* placed-stream.c */
 int placed_open(struct placed *p, const struct config_place *place, struct err *err);
 void placed_close(struct placed *p);
 void placed_flush(struct placed *p); /* writes what is queued, now or as soon as that is possible */
 void placed_heard(struct placed *p); /* the lease is renewed */
+void placed_go_on(struct placed *p); /* what came while commits were taken over, and what comes */
 void placed_begin_lease(struct placed *p); /* the worker has answered for the first time */
 void placed_pong(struct placed *p, uint64_t number, uint64_t time_ms);
 void placed_read_errors(struct placed *p); /* what the command has said until now */
@@ -102,11 +126,20 @@ int placed_go(struct placed *p); /* the pack is in the queue: puts GO behind it 
 const char *placed_start(const struct worker *w);
 
 /* placed-take.c: the pack of the spool and this head become the branch's. *ret_why: the commits are not
- * taken, because … (the caller frees it); then nothing has changed. */
-int placed_take_head(struct worker *w, struct spool *s, const struct fleet_pack_end *end,
-		     char **ret_why, struct err *err);
-/* A verdict that is on the disk becomes the worker's. */
-int placed_take_verdict(struct worker *w, struct spool *s, const json_t *doc, struct err *err);
+ * taken, because … (the caller frees it); then nothing has changed. The worker does not know it yet. */
+int placed_take_commits(const struct worker *w, struct spool *s, const char *head, char **ret_why,
+			struct err *err);
+/* Nothing new comes with this head. */
+bool placed_is_known(const struct worker *w, const char *head);
+void placed_took(struct worker *w, const char *head); /* the worker knows */
+/* A verdict whose commits were taken over becomes the worker's. Takes `why`. */
+void placed_take_verdict(struct worker *w, const json_t *doc, char *why);
+/* All of it, here and now: a verdict that is on the disk. */
+int placed_take_spool(struct worker *w, struct spool *s, const json_t *doc, struct err *err);
+
+/* placed-taking.c: does so in a process of its own, and calls placed_taken(). Until then nothing is read. */
+void placed_take(struct placed *p, const char *head);
+void placed_take_stop(struct placed *p);
 
 /* placed-cred.c */
 void placed_ask(struct placed *p, const struct fleet_msg *m);
@@ -126,3 +159,5 @@ struct placed_bounds {
 	int64_t clock_ms;    /* the node's clock minus ours */
 };
 json_t *placed_word(const json_t *summary, const struct placed_bounds *b);
+/* A node with n checkpoints has had as many iterations: those that it does not tell of are added. */
+void placed_word_at_least(json_t **summary, uint64_t n, const struct placed_bounds *b);

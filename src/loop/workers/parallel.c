@@ -277,9 +277,10 @@ static void judge_death(struct worker *w)
 		show_line(&w->l->show, STYLE_RED, "the worker of %s %s%s was lost: %s", w->task->id,
 			  w->node ? "on " : "at ", w->node ? w->node : w->place, w->why);
 	else
-		show_line(&w->l->show, STYLE_RED, "the worker of %s was ended by %s %d",
+		show_line(&w->l->show, STYLE_RED, "the worker of %s was ended by %s %d%s%s",
 			  w->task->id, killed ? "signal" : "an error: exit",
-			  killed ? w->code - 128 : w->code);
+			  killed ? w->code - 128 : w->code, w->place ? ": " : "",
+			  w->place ? w->why : "");
 	w->code = ++w->deaths < DEATHS_MAX && !w->hopeless ? LOOP_LIMIT : EXIT_RUNTIME;
 }
 
