@@ -19,9 +19,9 @@
 #define TIPS_FD 3
 #define WHY_MAX (8 * KiB)
 
-static char *held_name(const struct spool *s)
+static char *held_name(const char *lease)
 {
-	return xasprintf("fleet.%.16s", s->lease);
+	return xasprintf("fleet.%.16s", lease);
 }
 
 static int place_tips(void *arg)
@@ -79,7 +79,7 @@ static int make_stream(const struct worker *w, struct spool *s, const char *head
 
 static int import_pack(const struct worker *w, struct spool *s, const char *head, struct err *err)
 {
-	cleanup_free char *name = held_name(s);
+	cleanup_free char *name = held_name(s->lease);
 	cleanup_strv struct strv args = {0};
 	cleanup_fd int stream = make_stream(w, s, head, err);
 
@@ -92,10 +92,10 @@ static int import_pack(const struct worker *w, struct spool *s, const char *head
 	return run_repo(w->l, &args, stream, err);
 }
 
-/* Nothing of it is held any more. What cannot be removed now does no harm. */
-static void drop_held(const struct worker *w, struct spool *s)
+/* What cannot be removed now does no harm. */
+void placed_drop_held(const struct worker *w, const char *lease)
 {
-	cleanup_free char *name = held_name(s);
+	cleanup_free char *name = held_name(lease);
 	cleanup_strv struct strv drop = {0}, forget = {0};
 	struct err ignored;
 
@@ -167,7 +167,7 @@ int placed_take_commits(const struct worker *w, struct spool *s, const char *hea
 		r = check(w, head, ret_why, err);
 	if (r == 0 && !*ret_why)
 		r = repo_branch_point(w->l->repo, w->branch, head, false, err);
-	drop_held(w, s);
+	placed_drop_held(w, s->lease);
 	return r;
 }
 

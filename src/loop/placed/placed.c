@@ -263,6 +263,8 @@ static int start(struct worker *w, struct err *err)
 
 		if (spool_open(&old, w->l->place.state, w->lease, err) == 0)
 			spool_remove(&old);
+		/* The loop, or what took commits over, may have been killed before it did so. */
+		placed_drop_held(w, w->lease);
 	}
 	r = next_epoch(w, err);
 	if (r < 0)

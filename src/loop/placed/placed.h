@@ -129,6 +129,8 @@ const char *placed_start(const struct worker *w);
  * taken, because … (the caller frees it); then nothing has changed. The worker does not know it yet. */
 int placed_take_commits(const struct worker *w, struct spool *s, const char *head, char **ret_why,
 			struct err *err);
+/* Nothing that came with this lease is held below refs/ralph any more. */
+void placed_drop_held(const struct worker *w, const char *lease);
 /* Nothing new comes with this head. */
 bool placed_is_known(const struct worker *w, const char *head);
 void placed_took(struct worker *w, const char *head); /* the worker knows */
