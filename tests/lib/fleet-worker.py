@@ -28,7 +28,7 @@ HOW is one or several words with commas between, each with =VALUE where it needs
     nothing          a verdict without commits and records, with code=N
     no-records       checkpoints without a word about iterations
     mortal=N         ends without a word after N checkpoints, each time
-    flood=WHAT       stderr, checkpoints, pings, asks, lines, records, packs
+    flood=WHAT       without an end: stderr, checkpoints, pings, asks, lines, records, packs
     line=TEXT        says this; escapes of Python count
     pong=N           the time that it answers pings with
     large=N          its work has so many bytes
@@ -51,7 +51,7 @@ import zlib
  PACK, PING, PONG, OPEN, OPENED, DATA, CLOSE, WINDOW) = range(1, 27)
 MORE = 0x80000000
 MESSAGE = 65536
-GW_HEADER = 85  # of wire/gateway-proto.h; test-wire-fleet.c holds it
+GW_HEADER = 85  # of wire/gateway-proto.h; tests/unit/test-wire-fleet.c holds it
 
 how, told = (sys.argv[1].split(":", 1) + [""])[:2]
 HOW = {}
