@@ -65,10 +65,11 @@ struct loop {
 	const struct agent *reviewer; /* NULL: no reviews */
 	enum loop_mode mode;	      /* for a resumed loop: its original mode */
 	struct loop_limits limits;
-	size_t slots;			      /* of --parallel; 1: one task at a time */
-	const struct config_place *placement; /* where workers run; NULL: here */
-	struct placed_cred *placed_cred;      /* asked for them; NULL: not yet */
-	struct placed_base *placed_base;      /* what they start from; NULL: nothing was sent yet */
+	size_t slots;			       /* of --parallel; 1: one task at a time */
+	const struct config_place *placement;  /* where workers run; NULL: here */
+	struct placed_streams *placed_streams; /* to their nodes; NULL: there is none */
+	struct placed_cred *placed_cred;       /* asked for them; NULL: not yet */
+	struct placed_base *placed_base; /* what they start from; NULL: nothing was sent yet */
 	struct ev *ev;
 	struct control control;
 	struct show show;

@@ -102,6 +102,28 @@ load fleet
 	merged US-1 US-2
 }
 
+@test 'two nodes with the same lease: the one whose task has another is not listened to' {
+	loop_workspace 2
+	at_place steal
+	placed 0 --parallel 2
+	merged US-1 US-2
+	same 'done done' "$(summary '" ".join(t["state"] for t in j["tasks"])')"
+}
+
+@test 'a lease that is shorter than the time between pings: a worker that says nothing is asked in time' {
+	loop_workspace 1
+	at_place "steps=2,hold=$T/go" 'lease: 5s'
+	"$RALPH" build --place here --net none -- ./agent.py honest >"$T/out" 2>"$T/err" 3>&- &
+	LOOP=$!
+	wait_until -t 60 checkpoints 1
+	# It has answered the second question after the lease of the first one.
+	wait_until -t 60 eval '[ "$(wc -l <"$T/told/pings")" -ge 6 ]'
+	touch "$T/go"
+	ends 0
+	merged US-1
+	lacks "$(cat "$T/err")" 'was lost'
+}
+
 @test 'a worker that is lost goes on from its last checkpoint, without an attempt for that' {
 	loop_workspace 1
 	at_place steps=3,die=2

@@ -11,6 +11,7 @@ HOW is one or several words with commas between, each with =VALUE where it needs
     garbage, cut, huge, early     frames that are none, are cut off, are too long, come before their time
     other-lease      its verdict is another worker's, and then it ends
     stale            sends a verdict of another lease before its own
+    steal            the same with the lease of another node's task, once it knows that
     bad-sum, bad-pack, no-pack    packs that are not what they should be
     secret=TEXT      commits this text; protected: commits .git hooks' neighbour, .vscode/tasks.json; list: marks tasks done
     author           commits as somebody else
@@ -35,7 +36,7 @@ import time
  PACK, PING, PONG, OPEN, OPENED, DATA, CLOSE, WINDOW) = range(1, 27)
 MORE = 0x80000000
 MESSAGE = 65536
-GW_HEADER = 78  # of wire/gateway-proto.h
+GW_HEADER = 85  # of wire/gateway-proto.h
 
 how, told = (sys.argv[1].split(":", 1) + [""])[:2]
 HOW = {}
@@ -87,6 +88,7 @@ def receive(*wanted):
         kind, body = frame()
         more, kind = kind & MORE, kind & ~MORE
         if kind == PING:
+            note("pings", "")
             send(PONG, body[:8] + struct.pack("<Q", int(time.time() * 1000) + int(HOW.get("skew", "0"))))
             if PING not in wanted:
                 continue
@@ -254,6 +256,12 @@ if "bad-sum" in HOW:
     verdict["sha256"] = "0" * 64
 if "stale" in HOW or "other-lease" in HOW:
     send(VERDICT, dict(verdict, lease="f" * 32, code=4))
+if "steal" in HOW:
+    others = []
+    while not others:
+        with open(os.path.join(told, "tasks"), encoding="utf-8") as f:
+            others = [t for t in map(json.loads, filter(lambda line: line.endswith("\n"), f)) if t["lease"] != LEASE]
+    send(VERDICT, dict(verdict, lease=others[0]["lease"], code=4))
 if "other-lease" in HOW:
     sys.exit(0)
 send_pack(pack)

@@ -151,7 +151,9 @@ void spool_sweep(int state, const json_t *leases)
 		size_t n = strcspn(de->d_name, ".");
 		cleanup_free char *lease = xstrndup(de->d_name, n);
 
-		if (n && !json_object_get(leases, lease))
+		/* What a kill left half written has a longer name. */
+		if (n && (!json_object_get(leases, lease) ||
+			  (de->d_name[n] && strchr(de->d_name + n + 1, '.'))))
 			(void)unlinkat(dirfd(d), de->d_name, 0);
 	}
 	(void)closedir(d);

@@ -6,12 +6,9 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/log.h"
-#include "build-config.h"
 #include "repo/send/repo-pack.h"
 
 #define STOP_MS 20000 /* for it to send what it has when the loop is stopped */
-#define LAST_MS 2000  /* for the last words of a command whose stream has ended */
 #define WHY_MAX 1000
 
 /* ---- its end ---- */
@@ -20,10 +17,8 @@ static void free_placed(struct placed *p)
 {
 	json_decref(p->summary);
 	free(p->said);
-	fleet_in_done(&p->from);
-	fleet_out_done(&p->to);
+	closep(&p->pack);
 	spool_done(&p->spool);
-	buf_done(&p->tail);
 	free(p);
 }
 
@@ -31,31 +26,25 @@ static void on_over(struct ev *ev, struct ev_timer *t)
 {
 	struct placed *p = ev_owner(t, struct placed, over);
 
-	placed_close(p);
 	p->w->state = WORKER_ENDED;
 	pool_worker_ended(p->w->pool);
 }
 
+static void leave_stream(struct placed *p, bool drains)
+{
+	placed_cred_forget(p);
+	ev_timer_stop(p->w->l->ev, &p->end);
+	placed_release(p, drains);
+	p->state = PLACED_OVER;
+}
+
 /* A timer: deferred work of an event loop that does not run yet would wait for another event. */
-void placed_over(struct placed *p)
+void placed_over(struct placed *p, bool drains)
 {
 	if (p->state == PLACED_OVER)
 		return;
-	p->state = PLACED_OVER;
-	if (p->in >= 0)
-		(void)ev_want(p->w->l->ev, &p->in_io, 0);
+	leave_stream(p, drains);
 	ev_timer_set(p->w->l->ev, &p->over, 0);
-}
-
-/* The last line that the command said is what people look for. */
-static const char *last_line(struct placed *p)
-{
-	char *text = p->tail.len ? p->tail.data : NULL, *line;
-
-	while (text && p->tail.len && strchr("\r\n ", text[p->tail.len - 1]))
-		text[--p->tail.len] = '\0';
-	line = text ? strrchr(text, '\n') : NULL;
-	return line ? line + 1 : text;
 }
 
 static void set_why(struct placed *p, const char *fmt, va_list ap)
@@ -64,8 +53,7 @@ static void set_why(struct placed *p, const char *fmt, va_list ap)
 	char what[WHY_MAX];
 	const char *said;
 
-	placed_read_errors(p);
-	said = last_line(p);
+	said = p->s ? stream_said(p->s) : NULL;
 	(void)vsnprintf(what, sizeof(what), fmt, ap);
 	buf_init(&b, 2 * WHY_MAX + PLACE_STDERR_MAX);
 	(void)buf_puts(&b, what);
@@ -91,16 +79,12 @@ void placed_lost(struct placed *p, const char *fmt, ...)
 
 	if (p->state == PLACED_OVER)
 		return;
-	if (p->state == PLACED_CLOSING) {
-		placed_over(p);
-		return;
-	}
 	va_start(ap, fmt);
 	set_why(p, fmt, ap);
 	va_end(ap);
 	p->w->lost = !p->stopping;
 	p->w->code = code_of(p);
-	placed_over(p);
+	placed_over(p, p->state != PLACED_WAITS && !p->acked);
 }
 
 void placed_refused(struct placed *p, const char *fmt, ...)
@@ -118,42 +102,17 @@ void placed_refused(struct placed *p, const char *fmt, ...)
 	p->w->lost = true;
 	p->w->hopeless = true;
 	p->w->code = EXIT_RUNTIME;
-	placed_over(p);
-}
-
-void placed_ended(struct placed *p)
-{
-	struct ev *ev = p->w->l->ev;
-
-	(void)ev_want(ev, &p->in_io, 0);
-	ev_timer_stop(ev, &p->lease);
-	p->eof = true;
-	if (p->state == PLACED_CLOSING || p->errors_eof)
-		placed_lost(p, "its stream has ended");
-	else
-		ev_timer_set(ev, &p->end, LAST_MS);
+	placed_over(p, p->state != PLACED_WAITS && !p->acked);
 }
 
 static void on_end(struct ev *ev, struct ev_timer *t)
 {
 	struct placed *p = ev_owner(t, struct placed, end);
 
-	placed_lost(p, p->eof ? "its stream has ended" : "it does not end");
+	placed_lost(p, "it does not end");
 }
 
 /* ---- operations ---- */
-
-void placed_words(const struct worker *w, const struct config_place *place, struct place_words *ret)
-{
-	const struct work *k = w->l->work;
-	size_t i = 0;
-
-	while (i < k->n && k->tasks[i] != w->task)
-		i++;
-	place_words(w->l->state.branch ? w->l->state.branch : "loop", w->l->q.workspace,
-		    w->task->id, w->epoch, ret);
-	ret->host = place->hosts.n ? place->hosts.v[(i + w->epoch) % place->hosts.n] : NULL;
-}
 
 static int make(struct worker *w, const char *head, struct err *err)
 {
@@ -185,22 +144,23 @@ static int next_epoch(struct worker *w, struct err *err)
 	return state_save(&w->l->state, err);
 }
 
-static int greet(struct placed *p)
+static struct placed *new_placed(struct worker *w)
 {
-	const struct loop *l = p->w->l;
-	const struct fleet_start s = {
-		.protocol = FLEET_PROTOCOL,
-		.version = RALPH_VERSION,
-		.engine = l->config->engine,
-		.lease_ms = l->config->fleet.lease_ms,
-		.slots = 1,
-	};
+	struct placed *p = xcalloc(1, sizeof(*p));
 
-	return fleet_put_json(&p->to, FLEET_START, 0, fleet_start_json(&s));
+	*p = (struct placed){.w = w,
+			     .pack = -1,
+			     .spool = SPOOL_INIT,
+			     .over.fn = on_over,
+			     .end.fn = on_end,
+			     .began_ms = now_ms(),
+			     .began_s = (uint64_t)time(NULL)};
+	return p;
 }
 
 static int start(struct worker *w, struct err *err)
 {
+	struct place_words words;
 	struct placed *p;
 	int r;
 
@@ -210,36 +170,18 @@ static int start(struct worker *w, struct err *err)
 		if (spool_open(&old, w->l->place.state, w->lease, err) == 0)
 			spool_remove(&old);
 	}
+	w->placed = p = new_placed(w);
+	w->state = WORKER_RUNS;
+	placed_attach(p);
 	r = next_epoch(w, err);
+	if (r == 0)
+		r = spool_open(&p->spool, w->l->place.state, w->lease, err);
 	if (r < 0)
 		return r;
-	p = xcalloc(1, sizeof(*p));
-	*p = (struct placed){.w = w,
-			     .in = -1,
-			     .out = -1,
-			     .errors = -1,
-			     .pack = -1,
-			     .spool = SPOOL_INIT,
-			     .over.fn = on_over,
-			     .end.fn = on_end,
-			     .began_ms = now_ms(),
-			     .began_s = (uint64_t)time(NULL)};
-	p->child = (struct child){.pid = -1, .pidfd = -1};
-	fleet_in_init(&p->from, FLEET_NODE);
-	fleet_out_init(&p->to);
-	buf_init(&p->tail, PLACE_STDERR_MAX);
-	w->placed = p;
-	w->state = WORKER_RUNS;
-	r = spool_open(&p->spool, w->l->place.state, w->lease, err);
-	if (r == 0)
-		r = greet(p);
-	if (r < 0)
-		return err_set(err, -r, "cannot start a worker at %s", w->place);
-	r = placed_open(p, w->l->placement, err);
-	if (r < 0)
-		placed_refused(p, "%s", err->msg);
-	else
-		placed_flush(p);
+	placed_words(w, w->l->placement, &words);
+	if (p->s->in < 0 && stream_start(p->s, &words, err) < 0)
+		stream_refused(p->s, "%s", err->msg);
+	placed_flush(p);
 	return 0;
 }
 
@@ -247,14 +189,14 @@ static void end(struct worker *w, bool now)
 {
 	struct placed *p = w->placed;
 
-	if (!p || p->state >= PLACED_CLOSING)
+	if (!p || p->state == PLACED_OVER)
 		return;
 	p->stopping = true;
 	if (p->state == PLACED_WAITS) {
 		placed_lost(p, "the loop ends");
 		return;
 	}
-	(void)fleet_put_json(&p->to, FLEET_STOP, 0, fleet_stop_json(now));
+	(void)fleet_put_json(&p->s->to, FLEET_STOP, p->slot, fleet_stop_json(now));
 	placed_flush(p);
 	if (now)
 		ev_timer_set(w->l->ev, &p->end, STOP_MS);
@@ -267,9 +209,11 @@ static void stop(struct worker *w)
 	if (!p)
 		return;
 	ev_timer_stop(w->l->ev, &p->over);
-	placed_close(p);
+	if (p->state != PLACED_OVER)
+		leave_stream(p, p->state != PLACED_WAITS && !p->acked);
 	w->placed = NULL;
 	free_placed(p);
+	streams_sweep(w->l);
 }
 
 static void account(struct worker *w)

@@ -483,6 +483,7 @@ static int leave_rest(struct pool *p, int *ret_code, struct err *err)
 static void pool_done(struct pool *p)
 {
 	p->l->control.workers = NULL;
+	p->failure = -ECANCELED; /* nothing is served any more */
 	for (size_t i = 0; i < p->n; i++) {
 		worker_done(p->w[i]);
 		free(p->w[i]);
@@ -514,5 +515,7 @@ int parallel_run(struct loop *l, bool *ret_ran, int *ret_code, struct err *err)
 		r = leave_rest(&p, ret_code, err);
 	*ret_ran = p.ran;
 	pool_done(&p);
+	if (l->placement)
+		streams_end(l);
 	return r;
 }

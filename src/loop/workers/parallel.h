@@ -124,6 +124,7 @@ struct worker {
 	char *base;	       /* the commit that its branch began at */
 	char *checkpoint;      /* the last commit that was taken over; NULL: none */
 	unsigned epoch, tries; /* tries: attempts of this epoch, as the node counts them */
+	uint64_t hub;	       /* whose slot it has or had last; 0: it had a stream for itself */
 	bool hopeless;	       /* another worker would be lost in the same way */
 	bool lost;	       /* it ended without a verdict */
 	bool rejected;	       /* its commits are not taken; `why` says why */
