@@ -1,6 +1,6 @@
 #pragma once
 
-#include "loop/placed/place.h"
+#include "compose/place.h"
 #include "loop/placed/placed-spool.h"
 #include "loop/workers/parallel.h"
 #include "wire/fleet.h"
