@@ -17,6 +17,7 @@
 #include "loop/loop-request.h"
 #include "loop/show.h"
 #include "loop/state.h"
+#include "loop/workers/pace.h"
 #include "work/work.h"
 #include "compose/build.h"
 #include "record/loops.h"
@@ -65,6 +66,7 @@ struct loop {
 	const struct agent *reviewer; /* NULL: no reviews */
 	enum loop_mode mode;	      /* for a resumed loop: its original mode */
 	struct loop_limits limits;
+	struct pace pace;		       /* of workers elsewhere */
 	size_t slots;			       /* of --parallel; 1: one task at a time */
 	const struct config_place *placement;  /* where workers run; NULL: here */
 	struct placed_streams *placed_streams; /* to their nodes; NULL: there is none */
@@ -250,6 +252,10 @@ void status_write(struct loop *l, const char *phase, uint64_t until);
 
 /* wait.c: returns 0 after the wait, else the exit code that ends the loop (paused, a signal). */
 int wait_until(struct loop *l, uint64_t until, const char *what);
+/* When the limit ends that home has told this worker of, in seconds since 1970; 0: none holds. */
+uint64_t wait_told(const struct loop *l);
+/* Waits as long as it holds: home may also say that it is over. */
+int wait_while_told(struct loop *l, const char *what);
 
 /* ending.c: prints and writes the summary, notifies the user, and returns the exit code. */
 int ending(struct loop *l, int code, const char *reason);

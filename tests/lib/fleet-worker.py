@@ -19,7 +19,8 @@ HOW is one or several words with commas between, each with =VALUE where it needs
     skew=MS          its clock is so far ahead
     code=N           its verdict
     ask=NAME+NAME    asks for these credentials, for a request to api.example.com
-    hold=FILE        waits for this file before its verdict
+    hold=FILE        waits for this file before its verdict; told to end after its iteration, it does
+    limited=S        the first worker of US-1 says that the provider's limit ends in so many seconds
     unusable         no sandbox can run here
 T: where it writes what it was told, from its arguments: HOW:DIR."""
 import hashlib
@@ -92,6 +93,8 @@ def receive(*wanted):
             send(PONG, body[:8] + struct.pack("<Q", int(time.time() * 1000) + int(HOW.get("skew", "0"))))
             if PING not in wanted:
                 continue
+        if kind == LIMIT:
+            note("limits", "%s %d %d" % (task["list"]["userStories"][0]["id"], task["epoch"], json.loads(body)["for_ms"]))
         if kind == STOP:
             note("stops", body.decode())
             if STOP not in wanted:
@@ -218,10 +221,19 @@ for i in range(before, steps - 1):
         sys.exit(9)
     assert ack["head"] == head and not ack["verdict"], ack
     since = head
+if "limited" in HOW and STORY == "US-1" and task["epoch"] == 1:
+    record = dict(summary(1, False, STORY), resets_at=int(time.time()) + int(HOW["limited"]))
+    record["records"][0].update(verdict="rate limit", waited=True)
+    send(RECORD, {"lease": LEASE, "summary": record})
 if "hold" in HOW:
-    while not os.path.exists(HOW["hold"]):
+    note("holds", STORY)
+    while not os.path.exists(HOW["hold"]) or ("limited" in HOW and select.select([0], [], [], 0)[0]):
         if select.select([0], [], [], 0.05)[0]:
-            receive(PONG, PING, STOP)
+            got, body, _ = receive(PONG, PING, STOP, LIMIT)
+            if got == STOP and json.loads(body)["when"] == "after":
+                send(VERDICT, dict(end_of(LEASE, since, since, b""), code=9, why=""))
+                receive(ACK)
+                sys.exit(0)
 for n, name in enumerate(HOW["ask"].split("+") if "ask" in HOW else []):
     body = struct.pack("<III", 1, n + 1, GW_HEADER)
     for text in (name, "api.example.com", 443, "GET", "/v1/x", "", "", 0):

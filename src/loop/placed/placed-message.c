@@ -86,8 +86,40 @@ void placed_begin(struct placed *p)
 		  w->job ? " (" : "", w->job ? w->job : "", w->job ? ")" : "");
 	worker_note(w);
 	status_write(w->l, w->l->phase ? w->l->phase : "iterating", 0);
-	if (state_save(&w->l->state, &err) < 0 || placed_task(p, &err) < 0)
+	if (placed_task(p, &err) < 0)
 		placed_refused(p, "%s", err.msg);
+	else
+		placed_tell_limit(w);
+}
+
+void placed_tell_limit(const struct worker *w)
+{
+	struct placed *p = w->placed;
+	uint64_t ms = pace_holds(&w->l->pace, now_ms());
+
+	if (!ms || !p || (p->state != PLACED_SENDS && p->state != PLACED_WORKS))
+		return;
+	(void)fleet_put_json(&p->s->to, FLEET_LIMIT, p->slot, fleet_limit_json(ms));
+	placed_flush(p);
+}
+
+/* What one worker meets holds for all. A loop with other agents to turn to goes on with these. */
+static void look_for_limit(struct placed *p)
+{
+	const json_t *records = json_object_get(p->summary, "records");
+	const json_t *last = json_array_get(records, json_array_size(records) - 1);
+	const char *verdict = json_string_value(json_object_get(last, "verdict"));
+	const char *fallback = p->w->l->config->loop.fallback;
+	uint64_t now = (uint64_t)time(NULL), at;
+
+	if (!verdict || json_array_size(records) <= p->seen || (fallback && *fallback))
+		return;
+	p->seen = json_array_size(records);
+	at = (uint64_t)json_integer_value(json_object_get(p->summary, "resets_at"));
+	if (streq(verdict, verdict_name(VERDICT_LIMITED)))
+		pool_limited(p->w->pool, (limits_wait_until(now, at, 0) - now) * 1000);
+	else if (streq(verdict, verdict_name(VERDICT_OUTAGE)))
+		pool_limited(p->w->pool, 0);
 }
 
 static void on_record(struct placed *p, const struct fleet_msg *m)
@@ -99,8 +131,10 @@ static void on_record(struct placed *p, const struct fleet_msg *m)
 		stream_lost(p->s, "%s", err.msg);
 		return;
 	}
-	if (is_ours(p, r.lease))
+	if (is_ours(p, r.lease)) {
 		take_word(p, r.summary);
+		look_for_limit(p);
+	}
 	fleet_done(&r);
 }
 

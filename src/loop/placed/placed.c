@@ -122,7 +122,7 @@ static int make(struct worker *w, const char *head, struct err *err)
 	return repo_branch_point(w->l->repo, w->branch, placed_start(w), w->epoch == 0, err);
 }
 
-/* Nothing of an earlier epoch counts any more: the row says so before anything runs. */
+/* Nothing of an earlier epoch counts any more: the row says so, and is saved before anything runs. */
 static int next_epoch(struct worker *w, struct err *err)
 {
 	char lease[FLEET_LEASE_LEN + 1];
@@ -141,7 +141,7 @@ static int next_epoch(struct worker *w, struct err *err)
 	free(take_ptr(w->node));
 	free(take_ptr(w->job));
 	worker_note(w);
-	return state_save(&w->l->state, err);
+	return 0;
 }
 
 static struct placed *new_placed(struct worker *w)
@@ -158,24 +158,29 @@ static struct placed *new_placed(struct worker *w)
 	return p;
 }
 
-static int start(struct worker *w, struct err *err)
+static int prepare(struct worker *w, struct err *err)
 {
-	struct place_words words;
-	struct placed *p;
-	int r;
-
 	if (w->lease) {
 		cleanup_(spool_done) struct spool old = SPOOL_INIT;
 
 		if (spool_open(&old, w->l->place.state, w->lease, err) == 0)
 			spool_remove(&old);
 	}
-	w->placed = p = new_placed(w);
+	w->placed = new_placed(w);
 	w->state = WORKER_RUNS;
-	placed_attach(p);
-	r = next_epoch(w, err);
-	if (r == 0)
-		r = spool_open(&p->spool, w->l->place.state, w->lease, err);
+	placed_attach(w->placed);
+	return next_epoch(w, err);
+}
+
+static int start(struct worker *w, struct err *err)
+{
+	struct placed *p = w->placed;
+	struct place_words words;
+	int r = spool_open(&p->spool, w->l->place.state, w->lease, err);
+
+	/* The hub could not be started for the one before it. */
+	if (p->state == PLACED_OVER)
+		return 0;
 	if (r < 0)
 		return r;
 	placed_words(w, w->l->placement, &words);
@@ -246,6 +251,7 @@ static int clear(struct worker *w, struct err *err)
 
 const struct worker_ops worker_placed = {
 	.make = make,
+	.prepare = prepare,
 	.start = start,
 	.end = end,
 	.stop = stop,

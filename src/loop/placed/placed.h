@@ -100,6 +100,7 @@ struct placed {
 	uint64_t began_ms, began_s;
 	bool stopping;
 	bool acked;	 /* its verdict */
+	size_t seen;	 /* records that were looked at for a limit */
 	char *said;	 /* why no loop ran there; NULL: it did */
 	json_t *summary; /* the node's, made harmless; NULL: none */
 };
@@ -162,6 +163,8 @@ void placed_forget_base(struct loop *l);
 int placed_go(struct placed *p); /* the pack is in the queue: puts GO behind it */
 /* The stream is open and has room: the worker's row gets the node's name, and the task is sent. */
 void placed_begin(struct placed *p);
+/* Tells the worker for how long the provider's limit holds. */
+void placed_tell_limit(const struct worker *w);
 /* The commit that the worker starts from. */
 const char *placed_start(const struct worker *w);
 
