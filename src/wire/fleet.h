@@ -257,6 +257,7 @@ json_t *fleet_record_json(const struct fleet_record *r);
 json_t *fleet_verdict_json(const struct fleet_verdict *v);
 json_t *fleet_ack_json(const struct fleet_ack *a);
 json_t *fleet_stop_json(bool now);
+json_t *fleet_limit_json(uint64_t for_ms);
 
 /* 0, or an error that names both versions. */
 int fleet_same_version(uint64_t protocol, const char *version, const char *who, struct err *err);

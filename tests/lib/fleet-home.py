@@ -194,6 +194,8 @@ def main():
                 break
         elif name == "LINE":
             res["lines"].append(body.decode(errors="replace"))
+            if "by another worker" in res["lines"][-1]:
+                s.put("LIMIT", {"for_ms": 0})
             if opts.get("on") and opts["on"] in res["lines"][-1]:
                 what, opts["on"] = opts.get("do"), None
                 if what == "close":
@@ -213,6 +215,8 @@ def main():
                     deadline = time.monotonic() + limit
                 elif what in ("now", "after"):
                     s.put("STOP", {"when": what})
+                elif what == "limit":
+                    s.put("LIMIT", {"for_ms": 3600000})
                 elif what == "garbage":
                     s.raw(b"\xff" * 100)
                 elif what == "hold":

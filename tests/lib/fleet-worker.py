@@ -11,6 +11,7 @@ HOW is one or several words with commas between, each with =VALUE where it needs
     garbage, cut, huge, early     frames that are none, are cut off, are too long, come before their time
     other-lease      its verdict is another worker's, and then it ends
     stale            sends a verdict of another lease before its own
+    steal            the same with the lease of another node's task, once it knows that
     bad-sum, bad-pack, no-pack    packs that are not what they should be
     secret=TEXT      commits this text; protected: commits .git hooks' neighbour, .vscode/tasks.json; list: marks tasks done
     author           commits as somebody else
@@ -18,7 +19,8 @@ HOW is one or several words with commas between, each with =VALUE where it needs
     skew=MS          its clock is so far ahead
     code=N           its verdict
     ask=NAME+NAME    asks for these credentials, for a request to api.example.com
-    hold=FILE        waits for this file before its verdict
+    hold=FILE        waits for this file before its verdict; told to end after its iteration, it does
+    limited=S        the first worker of US-1 says that the provider's limit ends in so many seconds
     unusable         no sandbox can run here
     why=TEXT         the reason of unusable, or of a verdict without commits
     late             after a loss: first sends the verdict of the lease that it had before
@@ -104,11 +106,14 @@ def receive(*wanted):
         kind, body = frame()
         more, kind = kind & MORE, kind & ~MORE
         if kind == PING:
+            note("pings", "")
             note("pinged", HOW.get("me", "-"))
             at = int(HOW["pong"]) if "pong" in HOW else int(time.time() * 1000) + int(HOW.get("skew", "0"))
             send(PONG, body[:8] + struct.pack("<Q", at))
             if PING not in wanted:
                 continue
+        if kind == LIMIT:
+            note("limits", "%s %d %d" % (task["list"]["userStories"][0]["id"], task["epoch"], json.loads(body)["for_ms"]))
         if kind == STOP:
             note("stops", body.decode())
             if STOP not in wanted:
@@ -377,10 +382,19 @@ for i in range(before, steps - 1):
     since = head
     if i + 1 - before == int(HOW.get("mortal", "0")):
         os._exit(0)
+if "limited" in HOW and STORY == "US-1" and task["epoch"] == 1:
+    record = dict(summary(1, False, STORY), resets_at=int(time.time()) + int(HOW["limited"]))
+    record["records"][0].update(verdict="rate limit", waited=True)
+    send(RECORD, {"lease": LEASE, "summary": record})
 if "hold" in HOW:
-    while not os.path.exists(HOW["hold"]):
+    note("holds", STORY)
+    while not os.path.exists(HOW["hold"]) or ("limited" in HOW and select.select([0], [], [], 0)[0]):
         if select.select([0], [], [], 0.05)[0]:
-            receive(PONG, PING, STOP)
+            got, body, _ = receive(PONG, PING, STOP, LIMIT)
+            if got == STOP and json.loads(body)["when"] == "after":
+                send(VERDICT, dict(end_of(LEASE, since, since, b""), code=9, why=""))
+                receive(ACK)
+                sys.exit(0)
 for n, name in enumerate(HOW["ask"].split("+") if "ask" in HOW else []):
     body = struct.pack("<III", 1, n + 1, GW_HEADER)
     for text in (name, "api.example.com", 443, "GET", "/v1/x", "", "", 0):
@@ -429,6 +443,12 @@ if "bad-sum" in HOW:
     verdict["sha256"] = "0" * 64
 if "stale" in HOW or "other-lease" in HOW:
     send(VERDICT, dict(verdict, lease="f" * 32, code=4))
+if "steal" in HOW:
+    others = []
+    while not others:
+        with open(os.path.join(told, "tasks"), encoding="utf-8") as f:
+            others = [t for t in map(json.loads, filter(lambda line: line.endswith("\n"), f)) if t["lease"] != LEASE]
+    send(VERDICT, dict(verdict, lease=others[0]["lease"], code=4))
 if "other-lease" in HOW:
     sys.exit(0)
 if HOW.get("reorder") == "verdict-first":

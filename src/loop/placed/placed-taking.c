@@ -71,6 +71,9 @@ void placed_take_stop(struct placed *p)
 
 	if (!t->head)
 		return;
+	/* What waits is read when more comes, unless the caller goes on at once. */
+	if (p->s && --p->s->takes == 0 && p->s->state < STREAM_OVER && !p->s->eof)
+		(void)ev_want(ev, &p->s->in_io, EPOLLIN);
 	ev_timer_stop(ev, &t->late);
 	if (t->from >= 0)
 		(void)ev_want(ev, &t->io, 0);
@@ -88,13 +91,15 @@ void placed_take_stop(struct placed *p)
 static void finish(struct placed *p, int r, char *why, struct err *err)
 {
 	cleanup_free char *head = xstrdup(p->taking.head);
+	struct placed_stream *s = p->s;
 
 	placed_take_stop(p);
 	if (p->state != PLACED_OVER)
 		placed_taken(p, head, r, why, err);
 	else
 		free(why);
-	placed_go_on(p);
+	if (s)
+		stream_go_on(s);
 }
 
 /* What the child says; without a whole answer it was killed. */
@@ -171,15 +176,13 @@ static void begin(struct placed *p)
 void placed_take(struct placed *p, const char *head)
 {
 	struct placed **at = &p->w->l->placed_takes;
-	struct ev *ev = p->w->l->ev;
 
 	p->taking.head = xstrdup(head);
 	p->taking.from = -1;
 	p->taking.child = (struct child){.pid = -1, .pidfd = -1};
 	buf_init(&p->taking.answer, ANSWER_MAX);
-	(void)ev_want(ev, &p->in_io, 0);
-	/* It is not heard, so its silence means nothing. */
-	ev_timer_stop(ev, &p->lease);
+	p->s->takes++;
+	stream_pause(p->s);
 	while (*at)
 		at = &(*at)->taking.next;
 	*at = p;

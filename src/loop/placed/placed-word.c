@@ -150,9 +150,10 @@ json_t *placed_word(const json_t *summary, const struct placed_bounds *b)
 
 	row = json_pack("{sI so* so*}", "attempts", (json_int_t)number_of(task, "attempts", most),
 			"why", text_of(task, "why", TEXT_MAX), "review", review_of(task));
-	return json_pack("{so s[o] sI sI sI so*}", "records", records, "tasks", row, "micro_usd",
+	return json_pack("{so s[o] sI sI sI sI so*}", "records", records, "tasks", row, "micro_usd",
 			 (json_int_t)number_of(summary, "micro_usd", b->micro_usd), "tokens",
 			 (json_int_t)number_of(summary, "tokens", (most + 1) * TOKENS_MAX),
-			 "active_ms", (json_int_t)number_of(summary, "active_ms", b->ms), "reason",
-			 text_of(summary, "reason", TEXT_MAX));
+			 "active_ms", (json_int_t)number_of(summary, "active_ms", b->ms),
+			 "resets_at", (json_int_t)number_of(summary, "resets_at", INT64_MAX),
+			 "reason", text_of(summary, "reason", TEXT_MAX));
 }
