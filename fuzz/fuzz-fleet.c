@@ -32,11 +32,24 @@ static void read_verdict(const struct fleet_msg *m)
 	json_decref(j);
 }
 
+/* What is read and written again reads as well. */
 #define DOCUMENT(what)                                                                             \
 	do {                                                                                       \
-		struct fleet_##what x;                                                             \
+		struct fleet_##what x, again;                                                      \
                                                                                                    \
-		(void)fleet_##what##_read(m, &x, &err);                                            \
+		if (fleet_##what##_read(m, &x, &err) == 0) {                                       \
+			json_t *j = fleet_##what##_json(&x);                                       \
+			char *text = json_dumps(j, JSON_COMPACT);                                  \
+			struct fleet_msg copy = *m;                                                \
+                                                                                                   \
+			copy.data = text;                                                          \
+			copy.len = strlen(text);                                                   \
+			if (fleet_##what##_read(&copy, &again, &err) < 0)                          \
+				abort();                                                           \
+			fleet_done(&again);                                                        \
+			free(text);                                                                \
+			json_decref(j);                                                            \
+		}                                                                                  \
 		fleet_done(&x);                                                                    \
 	} while (0)
 

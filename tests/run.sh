@@ -8,6 +8,7 @@
 #                             what runs as that kind alone: root, user, runtime, root:docker…
 # RALPH_TEST_REQUIRE: tools (or `all`) whose absence is a failure and not a skip.
 # RALPH_TEST_SEED: a number, for other random points in the tests that kill a loop.
+# RALPH_TEST_ROUNDS: how many random points the tests that kill a loop or a worker elsewhere try.
 # RALPH_TEST_KEEP: a directory to be made, and not below /tmp, for what bats says of each file.
 # RALPH_TESTS_IN_MEMORY=0: the tests use the machine's own /tmp; see tests/lib/in-memory.sh.
 set -uo pipefail
@@ -32,7 +33,7 @@ trap 'rm -rf "$WORK"' EXIT
 mkdir "$WORK/results" "$WORK/cache"
 cp -r tests man demo docs "$WORK/"
 cp build/tests/attack/{guest-weak,inject,taken-over.so} "$WORK/tests/attack/"
-cp build/tests/unit/loop-dies "$WORK/tests/cli/"
+cp build/tests/unit/{loop-dies,worker-dies} "$WORK/tests/cli/"
 cp build/tests/unit/migrate-dies "$WORK/tests/upgrade/"
 python3 -m compileall -q "$WORK"/tests/lib/fake_sbx_*.py
 chmod -R a+rX "$WORK"

@@ -10,6 +10,7 @@
 #include "compose/cred-check.h"
 #include "compose/no-guest.h"
 #include "live/live.h"
+#include "check/place-probe.h"
 #include "check/preflight-no-guest.h"
 #include "check/selftest.h"
 #include "record/store.h"
@@ -195,10 +196,37 @@ static void check_sandbox(const struct preflight_input *in, struct preflight *p)
 		take_rows(&t, in->spec, p);
 }
 
+/* One row: what the node is, or the first thing that is wrong with it. */
+static void check_place(const struct preflight_input *in, struct preflight *p)
+{
+	cleanup_(place_offer_done) struct place_offer o = {0};
+	const char *name = in->config->fleet.place;
+	const struct place_row *bad = NULL;
+	cleanup_buf struct buf b;
+	struct err err = {0};
+
+	if (!in->place || !name || !*name)
+		return;
+	if (place_probe(in->config, name, in->spec->workspace, in->environ, &o, &err) < 0) {
+		add(p, "placement", false, xasprintf("%s", err.msg), NULL);
+		return;
+	}
+	buf_init(&b, 8 * KiB);
+	(void)buf_printf(&b, "%s:", name);
+	for (size_t i = 0; i < o.n; i++) {
+		if (!bad && !o.rows[i].ok)
+			bad = &o.rows[i];
+		(void)buf_printf(&b, "%s %s %s", i ? "," : "", o.rows[i].what, o.rows[i].found);
+	}
+	add(p, "placement", o.ok,
+	    bad ? xasprintf("%s: %s: %s", name, bad->what, bad->found) : xstrdup(buf_str(&b)),
+	    bad && bad->remedy ? xstrdup(bad->remedy) : NULL);
+}
+
 void preflight_run(const struct preflight_input *in, struct preflight *ret)
 {
 	static void (*const checks[])(const struct preflight_input *, struct preflight *) = {
-		check_credentials, check_clock, check_disk, check_sandbox};
+		check_credentials, check_clock, check_disk, check_sandbox, check_place};
 
 	*ret = (struct preflight){.ok = true};
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++)

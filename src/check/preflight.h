@@ -21,6 +21,7 @@ struct preflight_input {
 	const struct agent *agent; /* its credentials are checked; NULL: none are needed */
 	const struct sandbox_spec *spec;
 	char *const *environ;
+	bool place; /* also a node of the placement that the settings name: one worker is placed */
 	bool tried; /* another sandbox with these settings was, just now: this one is not started */
 };
 

@@ -7,6 +7,8 @@
 #include <stdio.h>
 
 /* The checks before a start, for the commands that make one. */
-void preflight_of(const struct settings *s, const struct sandbox_spec *spec, struct preflight *ret);
+/* place: a worker of the placement that the settings name is tried too. */
+void preflight_of(const struct settings *s, const struct sandbox_spec *spec, bool place,
+		  struct preflight *ret);
 /* A table, and below it what to do about what failed. */
 void preflight_print(struct cli *cli, const struct preflight *p, FILE *out, bool failed_only);

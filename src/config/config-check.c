@@ -329,6 +329,7 @@ const char *check_notify(const char *s)
 }
 
 #define PLACE_NAME_MAX 32
+#define PLACE_SLOTS_MAX 64 /* as wire/fleet.h has it */
 const char *check_place(const char *s)
 {
 	if (strlen(s) > PLACE_NAME_MAX ||
@@ -362,6 +363,15 @@ const char *check_place_host(const char *s)
 	return !*s || *s == '-' || strlen(s) > 255 || strpbrk(s, " \t{}") || has_control(s)
 		       ? "is no name of a host; write one without spaces that does not begin with "
 			 "'-'"
+		       : NULL;
+}
+
+const char *check_place_slots(const char *s)
+{
+	uint64_t n;
+
+	return parse_uint(s, 1, PLACE_SLOTS_MAX, &n) < 0
+		       ? "is no number of slots; write 1 to 64, as after 'worker --slots'"
 		       : NULL;
 }
 

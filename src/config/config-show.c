@@ -206,6 +206,8 @@ static void put_places(struct buf *b, const struct config *c)
 		put_place_list(b, "pass", &p->pass);
 		put_member(b, &more, "egress", p->egress);
 		put_member(b, &more, "dial", p->dial);
+		if (p->slots)
+			(void)buf_printf(b, ", slots: %llu", (unsigned long long)p->slots);
 		(void)buf_putc(b, '}');
 	}
 	(void)buf_putc(b, '}');

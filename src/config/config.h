@@ -72,6 +72,7 @@ struct config_place {
 	struct strv pass;  /* as fleet.pass, for this one */
 	char *egress;	   /* "node": it dials itself; NULL: node */
 	char *dial;	   /* "home" or "relay": where keys that never end are used; NULL: home */
+	uint64_t slots;	   /* tasks of one command; 0: one */
 };
 
 struct config {

@@ -80,6 +80,7 @@ const struct key_field place_fields[PLACE_FIELDS_N] = {
 	[PLACE_PASS]    = { "pass", .list = true },
 	[PLACE_EGRESS]  = { "egress" },
 	[PLACE_DIAL]    = { "dial" },
+	[PLACE_SLOTS]   = { "slots" },
 };
 /* clang-format on */
 

@@ -75,14 +75,22 @@ extern const struct key_field mount_fields[], rule_fields[], provider_fields[], 
 #define RULE_FIELDS_N 5
 #define PROVIDER_FIELDS_N 3
 #define CREDENTIAL_FIELDS_N 3
-#define PLACE_FIELDS_N 6
-#define FIELDS_MAX 6 /* of any of them */
+#define PLACE_FIELDS_N 7
+#define FIELDS_MAX 7 /* of any of them */
 
 enum mount_field { MOUNT_PATH, MOUNT_MODE, MOUNT_TARGET };
 enum rule_field { RULE_HOST, RULE_METHODS, RULE_PATHS, RULE_GIT, RULE_CREDENTIAL };
 enum provider_field { PROVIDER_ORIGIN, PROVIDER_CA_FILE, PROVIDER_TOKEN_URL };
 enum credential_field { CREDENTIAL_NAME, CREDENTIAL_WAY, CREDENTIAL_SOURCE };
-enum place_field { PLACE_COMMAND, PLACE_REAP, PLACE_HOSTS, PLACE_PASS, PLACE_EGRESS, PLACE_DIAL };
+enum place_field {
+	PLACE_COMMAND,
+	PLACE_REAP,
+	PLACE_HOSTS,
+	PLACE_PASS,
+	PLACE_EGRESS,
+	PLACE_DIAL,
+	PLACE_SLOTS
+};
 
 const struct key_field *key_fields(enum key_type type, size_t *ret_n);
 
@@ -157,6 +165,7 @@ const char *check_command(const char *s);
 const char *check_place(const char *s);
 const char *check_place_word(const char *s);
 const char *check_place_host(const char *s);
+const char *check_place_slots(const char *s);
 const char *check_egress(const char *s);
 const char *check_dial(const char *s);
 const char *check_notify(const char *s);

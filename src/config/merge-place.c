@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/parse.h"
+
 void config_place_done(struct config_place *p)
 {
 	free(p->name);
@@ -19,15 +21,16 @@ static const struct {
 	size_t offset;
 	const char *(*check)(const char *s);
 	const char *name;
-	bool list;
+	enum { TEXT, LIST, NUMBER } type;
 } members[] = {
 #define AT(member) offsetof(struct config_place, member)
-	{PLACE_COMMAND, AT(command), check_place_word, "fleet.places.command", true},
-	{PLACE_REAP, AT(reap), check_place_word, "fleet.places.reap", true},
-	{PLACE_HOSTS, AT(hosts), check_place_host, "fleet.places.hosts", true},
-	{PLACE_PASS, AT(pass), check_env_name, "fleet.places.pass", true},
-	{PLACE_EGRESS, AT(egress), check_egress, "fleet.places.egress", false},
-	{PLACE_DIAL, AT(dial), check_dial, "fleet.places.dial", false},
+	{PLACE_COMMAND, AT(command), check_place_word, "fleet.places.command", LIST},
+	{PLACE_REAP, AT(reap), check_place_word, "fleet.places.reap", LIST},
+	{PLACE_HOSTS, AT(hosts), check_place_host, "fleet.places.hosts", LIST},
+	{PLACE_PASS, AT(pass), check_env_name, "fleet.places.pass", LIST},
+	{PLACE_EGRESS, AT(egress), check_egress, "fleet.places.egress", TEXT},
+	{PLACE_DIAL, AT(dial), check_dial, "fleet.places.dial", TEXT},
+	{PLACE_SLOTS, AT(slots), check_place_slots, "fleet.places.slots", NUMBER},
 #undef AT
 };
 
@@ -39,8 +42,10 @@ static int take_word(struct merge *m, const struct config_file *f, size_t i,
 
 	if (r < 0)
 		return r;
-	if (members[i].list)
+	if (members[i].type == LIST)
 		strv_push(to, from->text);
+	else if (members[i].type == NUMBER)
+		(void)parse_uint(from->text, 0, UINT64_MAX, to);
 	else
 		*(char **)to = xstrdup(from->text);
 	return 0;
@@ -55,9 +60,9 @@ static int take_members(struct merge *m, const struct config_file *f,
 		const struct scan_value *from = &entry->v[members[i].field];
 		void *to = (char *)p + members[i].offset;
 
-		for (size_t k = 0; members[i].list && r == 0 && k < from->n; k++)
+		for (size_t k = 0; members[i].type == LIST && r == 0 && k < from->n; k++)
 			r = take_word(m, f, i, &from->v[k], to);
-		if (r == 0 && !members[i].list && from->text)
+		if (r == 0 && members[i].type != LIST && from->text)
 			r = take_word(m, f, i, from, to);
 	}
 	return r;

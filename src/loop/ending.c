@@ -436,6 +436,9 @@ void ending_progress(const struct loop *l)
 	if (!l->q.placed)
 		return;
 	summary = summary_json(l, -1, "", "");
+	if (l->resets_at)
+		(void)json_object_set_new(summary, "resets_at",
+					  json_integer((json_int_t)l->resets_at));
 	(void)json_show(summary, stdout, JSON_COMPACT);
 	(void)fputc('\n', stdout);
 	(void)fflush(stdout);

@@ -40,7 +40,7 @@ static int read_options(struct loop_request *q, struct err *err)
 		const char **at;
 	} texts[] = {{"sandbox", &q->sandbox},	   {"parent", &q->parent}, {"tested", &q->tested},
 		     {"tasks", &q->tasks},	   {"prompt", &q->prompt}, {"branch", &q->branch},
-		     {"cred_line", &q->cred_line}, {"base", &q->base}};
+		     {"cred_line", &q->cred_line}, {"base", &q->base},	   {"limit", &q->limit}};
 	const struct {
 		const char *key;
 		bool *at;

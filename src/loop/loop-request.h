@@ -27,7 +27,8 @@ struct loop_request {
 	const char *
 		base; /* a placed worker: the commit that its task's work is compared to; NULL: HEAD */
 	const char
-		*cred_line; /* a placed worker: who answers for `credentials`; NULL: this machine */
+		*cred_line, /* a placed worker: who answers for `credentials`; NULL: this machine */
+		*limit; /* likewise: a file that says when a provider's limit ends; NULL: none */
 	const json_t *credentials;
 	struct strv command; /* `agent: command`: the command to run; else further arguments */
 	uint64_t parallel;   /* at least 1 */

@@ -114,6 +114,25 @@ static int wait_limit(struct loop *l, uint64_t resets_at, const char *what, char
 	return LOOP_PROVIDER;
 }
 
+/* A limit that another worker of the loop has met. With other agents to turn to, this one goes on. */
+static int hold(struct loop *l, char **ret_reason)
+{
+	static const char what[] = "the provider's limit is reached by another worker";
+	int r;
+
+	if (!wait_told(l) || l->fallback)
+		return -1;
+	if (l->q.no_wait) {
+		*ret_reason = xasprintf("the provider is not available: %s", what);
+		return LOOP_PROVIDER;
+	}
+	r = wait_while_told(l, what);
+	if (r == 0)
+		return -1;
+	*ret_reason = xstrdup(r == LOOP_PAUSED ? "paused" : "stopped");
+	return r;
+}
+
 static int wait_outage(struct loop *l, char **ret_reason)
 {
 	const struct loop_state *s = &l->state;
@@ -222,6 +241,8 @@ static int step(struct loop *l, char **ret_reason, int *ret_error, struct err *e
 			return end_of_work(l, ret_reason);
 	}
 	code = limit_reached(l, ret_reason);
+	if (code < 0)
+		code = hold(l, ret_reason);
 	if (code >= 0)
 		return code;
 	if (limits_reserve_reached(l->config->loop.reserve, l->weekly_used)) {

@@ -17,6 +17,7 @@
 #include "loop/loop-request.h"
 #include "loop/show.h"
 #include "loop/state.h"
+#include "loop/workers/pace.h"
 #include "work/work.h"
 #include "compose/build.h"
 #include "record/loops.h"
@@ -65,10 +66,13 @@ struct loop {
 	const struct agent *reviewer; /* NULL: no reviews */
 	enum loop_mode mode;	      /* for a resumed loop: its original mode */
 	struct loop_limits limits;
-	size_t slots;			      /* of --parallel; 1: one task at a time */
-	const struct config_place *placement; /* where workers run; NULL: here */
-	struct placed_cred *placed_cred;      /* asked for them; NULL: not yet */
-	struct placed_base *placed_base;      /* what they start from; NULL: nothing was sent yet */
+	struct pace pace;		       /* of workers elsewhere */
+	size_t slots;			       /* of --parallel; 1: one task at a time */
+	const struct config_place *placement;  /* where workers run; NULL: here */
+	struct placed_streams *placed_streams; /* to their nodes; NULL: there is none */
+	struct placed_cred *placed_cred;       /* asked for them; NULL: not yet */
+	struct placed_base *placed_base; /* what they start from; NULL: nothing was sent yet */
+	struct placed *placed_takes;	 /* those with commits to be taken over; NULL: none */
 	struct ev *ev;
 	struct control control;
 	struct show show;
@@ -249,6 +253,10 @@ void status_write(struct loop *l, const char *phase, uint64_t until);
 
 /* wait.c: returns 0 after the wait, else the exit code that ends the loop (paused, a signal). */
 int wait_until(struct loop *l, uint64_t until, const char *what);
+/* When the limit ends that home has told this worker of, in seconds since 1970; 0: none holds. */
+uint64_t wait_told(const struct loop *l);
+/* Waits as long as it holds: home may also say that it is over. */
+int wait_while_told(struct loop *l, const char *what);
 
 /* ending.c: prints and writes the summary, notifies the user, and returns the exit code. */
 int ending(struct loop *l, int code, const char *reason);

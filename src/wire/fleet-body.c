@@ -325,6 +325,11 @@ json_t *fleet_stop_json(bool now)
 	return json_pack("{ss}", "when", now ? "now" : "after");
 }
 
+json_t *fleet_limit_json(uint64_t for_ms)
+{
+	return json_pack("{sI}", "for_ms", (json_int_t)for_ms);
+}
+
 int fleet_same_version(uint64_t protocol, const char *version, const char *who, struct err *err)
 {
 	if (protocol == FLEET_PROTOCOL && streq(version, RALPH_VERSION))

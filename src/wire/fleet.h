@@ -29,7 +29,7 @@
  *	                            ←   LOG…, PACK…, VERDICT         at the end
  *	ACK                         →
  *
- * PING and PONG go in both directions, every FLEET_PING_MS. Who hears nothing for the lease's time ends
+ * PING and PONG go in both directions, every FLEET_PING_MS or more often (fleet_ping_ms()). Who hears nothing for the lease's time ends
  * the task. Either end may be hostile to the other's codec: a wrong type, direction, length or order is
  * -EPROTO, and the stream ends. START, HELLO and the head of a frame never change, so that two
  * versions can name each other.
@@ -48,6 +48,12 @@
 #define FLEET_PING_MS 10000
 #define FLEET_LEASE_MS 60000
 #define FLEET_TEXT_MAX 255 /* a name */
+
+/* Several pings fit into a lease. */
+static inline uint64_t fleet_ping_ms(uint64_t lease_ms)
+{
+	return lease_ms / 3 < FLEET_PING_MS ? lease_ms / 3 : FLEET_PING_MS;
+}
 
 #define FLEET_MORE 0x80000000u
 
@@ -251,6 +257,7 @@ json_t *fleet_record_json(const struct fleet_record *r);
 json_t *fleet_verdict_json(const struct fleet_verdict *v);
 json_t *fleet_ack_json(const struct fleet_ack *a);
 json_t *fleet_stop_json(bool now);
+json_t *fleet_limit_json(uint64_t for_ms);
 
 /* 0, or an error that names both versions. */
 int fleet_same_version(uint64_t protocol, const char *version, const char *who, struct err *err);

@@ -121,7 +121,7 @@ static void on_ping(struct ev *ev, struct ev_timer *t)
 
 	(void)fleet_ping_put(&n->out, FLEET_PING, ++n->pings, 0);
 	node_flush(n);
-	ev_timer_set(ev, t, FLEET_PING_MS);
+	ev_timer_set(ev, t, fleet_ping_ms(n->lease_ms));
 }
 
 /* ---- in ---- */
@@ -154,7 +154,7 @@ static int on_start(struct node *n, const struct fleet_msg *m, struct err *err)
 	n->lease_ms = s.lease_ms >= 1000 && s.lease_ms <= 3600000 ? s.lease_ms : FLEET_LEASE_MS;
 	hold_tell(n->hold, "home is there");
 	ev_timer_set(n->ev, &n->lease, n->lease_ms);
-	ev_timer_set(n->ev, &n->ping, FLEET_PING_MS);
+	ev_timer_set(n->ev, &n->ping, fleet_ping_ms(n->lease_ms));
 	r = fleet_put_json(&n->out, FLEET_HELLO, 0, node_hello(&s, n->max_slots));
 	if (r < 0)
 		r = err_sys(err, -r, "cannot greet home");

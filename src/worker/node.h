@@ -169,6 +169,8 @@ void slot_sent(struct slot *s); /* the verdict is in the queue */
 int slot_files_make(struct slot *s, struct err *err);
 /* The request to the loop, as a memory file; and its environment. */
 int slot_request(const struct slot *s, int *ret_fd, struct err *err);
+/* No iteration begins for that time; 0: now one does. */
+int slot_limit(const struct slot *s, uint64_t for_ms);
 void slot_environ(const struct slot *s, struct strv *ret);
 
 /* slot-send.c */

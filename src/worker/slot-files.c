@@ -11,6 +11,7 @@
 #include "base/strv.h"
 
 #define PEM_MAX (1 * MiB)
+#define LIMIT_MAX_MS ((uint64_t)8 * 24 * 3600 * 1000)
 
 /* Of the environment of this worker, besides what is the task's own. */
 static const char *const passed[] = {"PATH",	      "LANG",	       "LC_ALL",      "TZ",
@@ -127,6 +128,7 @@ int slot_request(const struct slot *s, int *ret_fd, struct err *err)
 	(void)json_object_set_new(doc, "settings", settings_of(s));
 	(void)json_object_set_new(doc, "credentials", json_deep_copy(s->task.credentials));
 	set_path(s, doc, "cred_line", "line");
+	set_path(s, doc, "limit", "limit");
 	(void)json_object_set_new(doc, "parallel", json_integer(1));
 	(void)json_object_set_new(doc, "json", json_true());
 	(void)json_object_set_new(doc, "placed", json_true());
@@ -143,6 +145,14 @@ int slot_request(const struct slot *s, int *ret_fd, struct err *err)
 	text = json_dumps(doc, JSON_COMPACT);
 	*ret_fd = text ? fd_memfd("request", text, strlen(text)) : -EINVAL;
 	return *ret_fd < 0 ? err_sys(err, -*ret_fd, "cannot make a request") : 0;
+}
+
+int slot_limit(const struct slot *s, uint64_t for_ms)
+{
+	uint64_t at = now_ms() + (for_ms < LIMIT_MAX_MS ? for_ms : LIMIT_MAX_MS);
+	cleanup_free char *text = xasprintf("%llu", (unsigned long long)at);
+
+	return path_write_atomic(s->root, "limit", text, strlen(text), 0600, 0);
 }
 
 static void pass(struct strv *ret, const char *name)

@@ -349,7 +349,10 @@ int slot_take(struct slot *s, const struct fleet_msg *m, struct err *err)
 			slot_stop(s, now);
 		return r;
 	case FLEET_LIMIT:
-		return fleet_limit_read(m, &ms, err);
+		r = fleet_limit_read(m, &ms, err);
+		if (r == 0 && slot_limit(s, ms) < 0)
+			log_warn("worker", "cannot write down the provider's limit, ignoring it");
+		return r;
 	case FLEET_ANSWER:
 		r = fleet_ask_read(m, &a);
 		if (r == 0 && s->relay)

@@ -197,6 +197,19 @@ hangs_later() {
 	gone
 }
 
+@test 'a limit that another worker met: no iteration begins while it holds, and one does when home says that it is over' {
+	local log
+
+	loop_workspace 1
+	home argv='./agent.py slow' on='iteration 1' do=limit
+	same '0 0' "$(got 'str(j["exit"]) + " " + str(j["verdict"]["code"])')"
+	log=$(got '"\n".join(j["lines"])')
+	same 1 "$(grep -c "the provider's limit is reached by another worker: waiting until" <<<"$log")"
+	same 'iteration 2' "$(sed "1,/by another worker/d" <<<"$log" | grep -o 'iteration 2' | head -1)"
+	same '' "$(sed "/by another worker/q" <<<"$log" | grep 'iteration 2' || true)"
+	gone
+}
+
 @test 'STOP now and after the iteration' {
 	hangs_later
 	home argv=./hangs.sh on='iteration 2' do=now

@@ -102,6 +102,28 @@ load fleet
 	merged US-1 US-2
 }
 
+@test 'two nodes with the same lease: the one whose task has another is not listened to' {
+	loop_workspace 2
+	at_place steal
+	placed 0 --parallel 2
+	merged US-1 US-2
+	same 'done done' "$(summary '" ".join(t["state"] for t in j["tasks"])')"
+}
+
+@test 'a lease that is shorter than the time between pings: a worker that says nothing is asked in time' {
+	loop_workspace 1
+	at_place "steps=2,hold=$T/go" 'lease: 5s'
+	"$RALPH" build --place here --net none -- ./agent.py honest >"$T/out" 2>"$T/err" 3>&- &
+	LOOP=$!
+	wait_until -t 60 checkpoints 1
+	# It has answered the second question after the lease of the first one.
+	wait_until -t 60 eval '[ "$(wc -l <"$T/told/pings")" -ge 6 ]'
+	touch "$T/go"
+	ends 0
+	merged US-1
+	lacks "$(cat "$T/err")" 'was lost'
+}
+
 @test 'a worker that is lost goes on from its last checkpoint, without an attempt for that' {
 	loop_workspace 1
 	at_place steps=3,die=2
@@ -240,4 +262,31 @@ credentials() {
 	has "$(cat "$T/told/answers")" demo
 	lacks "$(cat "$T/told/answers" "$T/err")" lasting-value-1234
 	lacks "$(cat "$T/err")" 'is given to gateways'
+}
+
+# lines N FILE: it has so many.
+lines() {
+	[ -e "$2" ] && [ "$(wc -l <"$2")" -ge "$1" ]
+}
+
+@test 'a limit of the provider that one worker meets: all are told, half of them go, and no further one begins beside those' {
+	loop_workspace 4
+	at_place "limited=3600,hold=$T/go"
+	"$RALPH" build --place here --net none --parallel 4 -n 20 -- ./agent.py honest >"$T/out" 2>"$T/err" 3>&- &
+	LOOP=$!
+	wait_until -t 60 lines 2 "$T/told/stops"
+	has "$(cat "$T/err")" "a worker met the provider's limit: from now on 2 at once"
+	wait_until -t 60 lines 2 "$T/told/limits"
+	touch "$T/go"
+	ends 0
+	merged US-1 US-2 US-3 US-4
+	# Whoever began later was told as well, and none was lost or counted as a further attempt.
+	python3 - "$T/told/limits" <<-'EOF'
+		import sys
+		rows = [line.split() for line in open(sys.argv[1])]
+		assert all(3500000 < int(ms) <= 3700000 for _, _, ms in rows), rows
+		assert {("US-3", "2"), ("US-4", "2")} <= {(task, epoch) for task, epoch, _ in rows}, rows
+	EOF
+	lacks "$(cat "$T/err")" 'was lost'
+	same '[1]' "$(summary 'sorted({t["attempts"] for t in j["tasks"]})')"
 }

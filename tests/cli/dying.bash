@@ -102,3 +102,40 @@ kill_and_resume() {
 		check_resumed || fail "point $point of $total (seed $seed): $(cat "$T/err" "$T/out")"
 	done
 }
+
+# A worker of another machine, whose programs can die: main (the worker itself), pack and unpack (libgit2), loop (its own
+# loop); after dying_libexec. $T/die-ROLE has settings for tests/unit/die-at.c, which the next program of that role takes.
+dying_worker() {
+	local dies=$BATS_TEST_DIRNAME/worker-dies
+
+	[ -x "$dies" ] || dies=$BATS_TEST_DIRNAME/../../build/tests/unit/worker-dies
+	cp "$dies" "$T/libexec/worker-dies"
+	mv "$T/libexec/loop" "$T/libexec/loop-dies"
+	rm "$T/libexec/worker"
+	cat >"$T/libexec/worker" <<-EOF
+		#!/bin/bash
+		role=main
+		case \${1:-} in
+		pack | unpack) role=\$1 ;;
+		esac
+		. "$T/libexec/die"
+		exec "$T/libexec/worker-dies" "\$@"
+	EOF
+	cat >"$T/libexec/loop" <<-EOF
+		#!/bin/bash
+		role=home
+		case \$HOME in
+		*/rw-*) role=loop ;;
+		esac
+		. "$T/libexec/die"
+		exec "$T/libexec/loop-dies" "\$@"
+	EOF
+	cat >"$T/libexec/die" <<-EOF
+		set -a
+		# One program alone gets it: the move fails for all others.
+		if mv "$T/die-\$role" "$T/died-\$role" 2>/dev/null; then . "$T/died-\$role"; fi
+		set +a
+		[ -z "\${DIE_NOW:-}" ] || kill -9 \$\$
+	EOF
+	chmod +x "$T/libexec/worker" "$T/libexec/loop"
+}

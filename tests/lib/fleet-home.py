@@ -23,7 +23,7 @@ T = {n: i for i, n in enumerate(NAMES)}
 MORE = 1 << 31
 MAX = 65536
 HEAD = struct.Struct("<III")
-GW_HEADER, GW_HEADER_IS = 78, 79  # enum gw_type
+GW_HEADER, GW_HEADER_IS = 85, 86  # enum gw_type; tests/unit/test-wire-fleet.c holds them
 
 
 dialled = {}  # channel: socket
@@ -194,6 +194,8 @@ def main():
                 break
         elif name == "LINE":
             res["lines"].append(body.decode(errors="replace"))
+            if "by another worker" in res["lines"][-1]:
+                s.put("LIMIT", {"for_ms": 0})
             if opts.get("on") and opts["on"] in res["lines"][-1]:
                 what, opts["on"] = opts.get("do"), None
                 if what == "close":
@@ -213,6 +215,8 @@ def main():
                     deadline = time.monotonic() + limit
                 elif what in ("now", "after"):
                     s.put("STOP", {"when": what})
+                elif what == "limit":
+                    s.put("LIMIT", {"for_ms": 3600000})
                 elif what == "garbage":
                     s.raw(b"\xff" * 100)
                 elif what == "hold":

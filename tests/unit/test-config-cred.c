@@ -116,12 +116,15 @@ static void a_placement_has_a_command_whose_placeholders_are_known(void **state)
 		"{a: {command: [x], egress: home}}",
 		"{a: {command: [x]}, a: {command: [y]}}",
 		"[{command: [x]}]",
+		"{a: {command: [x], slots: 0}}",
+		"{a: {command: [x], slots: 65}}",
+		"{a: {command: [x], slots: many}}",
 	};
 
-	assert_int_equal(
-		check("fleet:\n  place: a\n  lease: 20s\n  pass: [X]\n  places:\n"
-		      "    a: {command: [ssh, '{host}', '{name}'], hosts: [b], egress: node}"),
-		0);
+	assert_int_equal(check("fleet:\n  place: a\n  lease: 20s\n  pass: [X]\n  places:\n"
+			       "    a: {command: [ssh, '{host}', '{name}'], hosts: [b], egress: "
+			       "node, slots: 64}"),
+			 0);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		cleanup_free char *text = xasprintf("fleet: {places: %s}", wrong[i]);
 

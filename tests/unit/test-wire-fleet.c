@@ -1,5 +1,6 @@
 #include "tests.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,6 +9,11 @@
 #include "base/fd.h"
 #include "build-config.h"
 #include "wire/fleet.h"
+#include "wire/gateway-proto.h"
+
+/* tests/lib/fleet-*.py speak both protocols, and have these numbers. */
+static_assert(GW_HEADER == 85 && GW_HEADER_IS == 86, "the numbers of tests/lib/fleet-*.py");
+static_assert(FLEET_HELLO == 10 && FLEET_PACK == 19, "the numbers of tests/lib/fleet-*.py");
 
 #define A40 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define B64 "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"

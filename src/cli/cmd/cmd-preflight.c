@@ -22,6 +22,7 @@ struct preflight_args {
 /* clang-format off */
 static const struct opt preflight_opts[] = {
 	{"json", 0, OPT_BOOL, AT(json), NULL, "print JSON"},
+	{"place", 0, OPT_STR, 0, "NAME", "also a node of this placement of fleet.places", .key = "fleet.place"},
 	SETTINGS_OPTS,
 };
 /* clang-format on */
@@ -54,7 +55,8 @@ void preflight_print(struct cli *cli, const struct preflight *p, FILE *out, bool
 		}
 }
 
-void preflight_of(const struct settings *s, const struct sandbox_spec *spec, struct preflight *ret)
+void preflight_of(const struct settings *s, const struct sandbox_spec *spec, bool place,
+		  struct preflight *ret)
 {
 	const struct agent *a = agent_find(s->config->agent);
 	const struct preflight_input in = {
@@ -63,6 +65,7 @@ void preflight_of(const struct settings *s, const struct sandbox_spec *spec, str
 		.agent = a,
 		.spec = spec,
 		.environ = environ,
+		.place = place,
 	};
 
 	preflight_run(&in, ret);
@@ -107,7 +110,7 @@ static int cmd_preflight_run(struct cli *cli, void *args_, int argc, char **argv
 		r = settings_build(cli, &target, &s, &b);
 	if (r < 0)
 		return r;
-	preflight_of(&s, b.spec, &p);
+	preflight_of(&s, b.spec, true, &p);
 	if (!args->json) {
 		preflight_print(cli, &p, stdout, false);
 		return exit_code_of(&p);
@@ -127,7 +130,8 @@ const struct command cmd_preflight = {
 		   "does, refuses a host that no rule allows, and not one that a rule does. All\n"
 		   "that is wrong is listed at once, each with its remedy. Nothing is sent\n"
 		   "anywhere and nothing stays. Exits 0 when all is well, 8 when a credential is\n"
-		   "missing or unusable, 1 when anything else is wrong.",
+		   "missing or unusable, 1 when anything else is wrong. With a placement in\n"
+		   "fleet.place, one worker is placed to see what its node offers.",
 	.group = GROUP_MANAGE,
 	.flags = CMD_CONFIG,
 	OPTIONS(preflight_opts, struct preflight_args),

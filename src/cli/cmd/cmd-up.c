@@ -45,7 +45,7 @@ static int check(struct cli *cli, const struct settings *s, const struct sandbox
 {
 	cleanup_(preflight_done) struct preflight p = {0};
 
-	preflight_of(s, spec, &p);
+	preflight_of(s, spec, false, &p);
 	if (!p.ok)
 		preflight_print(cli, &p, stderr, true);
 	if (may_go_on(&p, shell))

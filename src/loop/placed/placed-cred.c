@@ -69,8 +69,8 @@ static void answer(struct placed *p, uint32_t line, uint32_t number, struct gw_h
 	gw_put_header(&b, h);
 	a.body = b.data;
 	a.len = b.len;
-	if (b.full || fleet_ask_put(&p->to, FLEET_ANSWER, 0, &a) < 0)
-		placed_lost(p, "it does not take answers to its questions");
+	if (b.full || fleet_ask_put(&p->s->to, FLEET_ANSWER, p->slot, &a) < 0)
+		stream_lost(p->s, "it does not take answers to its questions");
 	else
 		placed_flush(p);
 	if (b.data)
@@ -334,7 +334,7 @@ void placed_ask(struct placed *p, const struct fleet_msg *m)
 	wire_msg_init(&body);
 	if (fleet_ask_read(m, &a) < 0 || a.kind != GW_HEADER ||
 	    buf_append(&body.body, a.body, a.len) < 0 || gw_get_header_ask(&body, &ask) < 0) {
-		placed_lost(p, "its question cannot be understood");
+		stream_lost(p->s, "its question cannot be understood");
 		return;
 	}
 	why = judge(p, &ask, &eno);

@@ -6,8 +6,8 @@
 
 #include "base/fd.h"
 
-#define CLOSE_MS 5000 /* for a worker to end after its verdict */
 #define WHY_MAX 1000
+#define DUE_MS 60000 /* beyond the time of its share, for a worker to end by itself */
 
 static void share_of(const struct placed *p, struct placed_bounds *ret)
 {
@@ -21,7 +21,7 @@ static void share_of(const struct placed *p, struct placed_bounds *ret)
 		.ms = now_ms() - p->began_ms,
 		.began = p->began_s,
 		.now = (uint64_t)time(NULL),
-		.clock_ms = p->clock_ms,
+		.clock_ms = p->s->clock_ms,
 	};
 }
 
@@ -36,45 +36,93 @@ static void take_word(struct placed *p, const json_t *summary)
 	p->summary = placed_word(summary, &b);
 }
 
-/* False: it is of another epoch, and dropped. */
-static bool is_ours(const struct placed *p, const char *lease)
+/* False: it is of another epoch, and dropped. A hub that gives the lease of one slot to another one
+ * cannot be understood. */
+static bool is_ours(struct placed *p, const char *lease)
 {
-	return lease && streq(lease, p->w->lease);
+	if (lease && streq(lease, p->w->lease))
+		return true;
+	if (p->s->n_slots > 1)
+		stream_lost(p->s, "it answers with another lease than that of slot %u", p->slot);
+	return false;
 }
 
-static void on_hello(struct placed *p, const struct fleet_msg *m)
+static void on_hello(struct placed_stream *s, const struct fleet_msg *m)
 {
-	struct worker *w = p->w;
 	struct fleet_hello h;
 	struct err err = {0};
 
-	if (p->state != PLACED_WAITS) {
-		placed_lost(p, "it greets twice");
+	if (s->state != STREAM_WAITS) {
+		stream_lost(s, "it greets twice");
 		return;
 	}
 	if (fleet_hello_read(m, &h, &err) < 0) {
-		placed_lost(p, "%s", err.msg);
+		stream_lost(s, "%s", err.msg);
 		return;
 	}
-	free(w->node);
-	free(w->job);
-	w->node = xstrdup(*h.node ? h.node : w->place);
-	w->job = *h.job ? xstrdup(h.job) : NULL;
-	if (fleet_same_version(h.protocol, h.version, w->node, &err) < 0)
-		placed_refused(p, "%s", err.msg);
+	s->node = xstrdup(*h.node ? h.node : s->place->name);
+	s->job = *h.job ? xstrdup(h.job) : NULL;
+	if (fleet_same_version(h.protocol, h.version, s->node, &err) < 0)
+		stream_refused(s, "%s", err.msg);
 	else if (!h.usable)
-		placed_refused(p, "%s: %s", w->node, *h.why ? h.why : "no sandbox can run there");
+		stream_refused(s, "%s: %s", s->node, *h.why ? h.why : "no sandbox can run there");
+	else if (h.slots < s->n_slots)
+		stream_refused(s,
+			       "%s has %llu slots and the placement says %zu; add '--slots %zu' "
+			       "after 'worker' in its command",
+			       s->node, (unsigned long long)h.slots, s->n_slots, s->n_slots);
+	else
+		stream_open(s);
 	fleet_done(&h);
-	if (p->state == PLACED_OVER)
-		return;
+}
+
+void placed_begin(struct placed *p)
+{
+	struct worker *w = p->w;
+	struct err err = {0};
+
+	w->node = xstrdup(p->s->node);
+	w->job = xstrdup_or_null(p->s->job);
 	show_line(&w->l->show, STYLE_NONE, "[%s] on %s%s%s%s", w->task->id, w->node,
 		  w->job ? " (" : "", w->job ? w->job : "", w->job ? ")" : "");
 	worker_note(w);
 	status_write(w->l, w->l->phase ? w->l->phase : "iterating", 0);
-	if (state_save(&w->l->state, &err) < 0 || placed_task(p, &err) < 0)
-		placed_refused(p, "%s", err.msg);
+	if (placed_task(p, &err) < 0)
+		placed_failed(p, "%s", err.msg);
 	else
-		placed_begin_lease(p);
+		placed_tell_limit(w);
+	if (p->state != PLACED_OVER && w->l->limits.duration_ms)
+		ev_timer_set(w->l->ev, &p->due, w->share.active_ms + DUE_MS);
+}
+
+void placed_tell_limit(const struct worker *w)
+{
+	struct placed *p = w->placed;
+	uint64_t ms = pace_holds(&w->l->pace, now_ms());
+
+	if (!ms || !p || (p->state != PLACED_SENDS && p->state != PLACED_WORKS))
+		return;
+	(void)fleet_put_json(&p->s->to, FLEET_LIMIT, p->slot, fleet_limit_json(ms));
+	placed_flush(p);
+}
+
+/* What one worker meets holds for all. A loop with other agents to turn to goes on with these. */
+static void look_for_limit(struct placed *p)
+{
+	const json_t *records = json_object_get(p->summary, "records");
+	const json_t *last = json_array_get(records, json_array_size(records) - 1);
+	const char *verdict = json_string_value(json_object_get(last, "verdict"));
+	const char *fallback = p->w->l->config->loop.fallback;
+	uint64_t now = (uint64_t)time(NULL), at;
+
+	if (!verdict || json_array_size(records) <= p->seen || (fallback && *fallback))
+		return;
+	p->seen = json_array_size(records);
+	at = (uint64_t)json_integer_value(json_object_get(p->summary, "resets_at"));
+	if (streq(verdict, verdict_name(VERDICT_LIMITED)))
+		pool_limited(p->w->pool, (limits_wait_until(now, at, 0) - now) * 1000);
+	else if (streq(verdict, verdict_name(VERDICT_OUTAGE)))
+		pool_limited(p->w->pool, 0);
 }
 
 static void on_record(struct placed *p, const struct fleet_msg *m)
@@ -83,11 +131,13 @@ static void on_record(struct placed *p, const struct fleet_msg *m)
 	struct err err = {0};
 
 	if (fleet_record_read(m, &r, &err) < 0) {
-		placed_lost(p, "%s", err.msg);
+		stream_lost(p->s, "%s", err.msg);
 		return;
 	}
-	if (is_ours(p, r.lease))
+	if (is_ours(p, r.lease)) {
 		take_word(p, r.summary);
+		look_for_limit(p);
+	}
 	fleet_done(&r);
 }
 
@@ -95,17 +145,18 @@ static void on_pack(struct placed *p, const struct fleet_msg *m)
 {
 	struct err err = {0};
 
-	if (p->spool.bytes + m->len > FLEET_PACK_MAX)
+	if (p->spool.bytes + m->len > PLACED_PACK_MAX)
 		placed_lost(p, "it sends more than is taken over");
 	else if (spool_add(&p->spool, m->data, m->len, &err) < 0)
-		placed_refused(p, "%s", err.msg);
+		placed_failed(p, "%s", err.msg);
 }
 
 static void send_ack(struct placed *p, const char *head, bool verdict)
 {
 	const struct fleet_ack a = {.lease = p->w->lease, .head = head, .verdict = verdict};
 
-	(void)fleet_put_json(&p->to, FLEET_ACK, 0, fleet_ack_json(&a));
+	(void)fleet_put_json(&p->s->to, FLEET_ACK, p->slot, fleet_ack_json(&a));
+	p->acked |= verdict;
 	placed_flush(p);
 }
 
@@ -115,9 +166,7 @@ static void reject(struct placed *p, char *why)
 	free(p->w->why);
 	p->w->why = why;
 	p->w->rejected = true;
-	(void)fleet_put_json(&p->to, FLEET_STOP, 0, fleet_stop_json(true));
-	placed_flush(p);
-	placed_over(p);
+	placed_over(p, true);
 }
 
 /* A full disk and the like: nothing of it is taken, and nothing was changed. */
@@ -126,35 +175,54 @@ static void not_spooled(struct placed *p, int r, const struct err *err)
 	if (r == -EPROTO)
 		placed_lost(p, "%s", err->msg);
 	else
-		placed_refused(p, "%s", err->msg);
+		placed_failed(p, "%s", err->msg);
 }
 
 static void take_checkpoint(struct placed *p, const struct fleet_pack_end *end)
 {
-	struct worker *w = p->w;
 	struct err err = {0};
-	char *why = NULL;
 	int r = spool_pack_end(&p->spool, end->bytes, end->sha256, &err);
 
 	if (r < 0) {
 		not_spooled(p, r, &err);
+	} else if (placed_is_known(p->w, end->head)) {
+		(void)spool_pack_drop(&p->spool, &err);
+		send_ack(p, end->head, false);
+	} else {
+		placed_take(p, end->head);
+	}
+}
+
+/* Each checkpoint is an iteration, and the share has a limit of those. */
+static bool is_in_share(struct placed *p)
+{
+	struct placed_bounds b;
+
+	share_of(p, &b);
+	placed_word_at_least(&p->summary, ++p->checkpoints, &b);
+	return p->checkpoints / 2 <= b.iterations;
+}
+
+static void checkpoint_taken(struct placed *p, const char *head)
+{
+	struct worker *w = p->w;
+	struct err err = {0};
+	int r;
+
+	placed_took(w, head);
+	(void)spool_pack_drop(&p->spool, &err);
+	if (!is_in_share(p)) {
+		placed_lost(
+			p, "it sends more checkpoints than its share of the limits has iterations");
 		return;
 	}
-	r = placed_take_head(w, &p->spool, end, &why, &err);
-	if (r < 0)
-		placed_lost(p, "%s", err.msg);
-	else if (why)
-		reject(p, why);
-	if (r < 0 || p->state == PLACED_OVER)
-		return;
-	(void)spool_pack_drop(&p->spool, &err);
 	w->ops->account(w);
 	worker_note(w);
 	r = state_save(&w->l->state, &err);
 	if (r < 0)
-		placed_refused(p, "%s", err.msg);
+		placed_failed(p, "%s", err.msg);
 	else
-		send_ack(p, end->head, false);
+		send_ack(p, head, false);
 }
 
 static void on_checkpoint(struct placed *p, const struct fleet_msg *m)
@@ -163,7 +231,7 @@ static void on_checkpoint(struct placed *p, const struct fleet_msg *m)
 	struct err err = {0};
 
 	if (fleet_pack_end_read(m, &end, &err) < 0) {
-		placed_lost(p, "%s", err.msg);
+		stream_lost(p->s, "%s", err.msg);
 		return;
 	}
 	if (is_ours(p, end.lease))
@@ -181,13 +249,67 @@ static void say(struct placed *p, const char *why)
 	p->said = xstrdup(buf_str(&b));
 }
 
+/* The codes of a loop's end that count as such: any other is that of a worker that went wrong. */
+static int code_of(const struct placed *p, uint64_t code)
+{
+	bool asked = p->stopping, worked = json_array_size(json_object_get(p->summary, "records"));
+
+	switch (code) {
+	case LOOP_DONE:
+	case LOOP_STUCK:
+	case LOOP_BLOCKED:
+	case LOOP_DECIDE:
+	case LOOP_PROVIDER:
+	case LOOP_CREDENTIAL:
+	case EXIT_USAGE:
+		return (int)code;
+	case LOOP_LIMIT:
+		/* Else it would be started again and again for nothing. */
+		return worked ? LOOP_LIMIT : EXIT_RUNTIME;
+	default:
+		return asked || code > 128 ? (int)code : EXIT_RUNTIME;
+	}
+}
+
+static void verdict_taken(struct placed *p, const char *head, char *why)
+{
+	cleanup_json json_t *doc = take_ptr(p->taking.verdict);
+
+	if (!why)
+		placed_took(p->w, head);
+	placed_take_verdict(p->w, doc, why);
+	if (p->w->rejected)
+		free(take_ptr(p->said));
+	placed_over(p, false);
+}
+
+void placed_taken(struct placed *p, const char *head, int r, char *why, struct err *err)
+{
+	bool verdict = p->taking.verdict;
+
+	if (r < 0 && verdict) {
+		/* What is not taken over costs nothing either. */
+		json_decref(p->summary);
+		p->summary = take_ptr(p->taking.before);
+	}
+	if (r < 0)
+		placed_lost(p, "%s", err->msg);
+	else if (verdict)
+		verdict_taken(p, head, why);
+	else if (why)
+		reject(p, why);
+	else
+		checkpoint_taken(p, head);
+}
+
 /* On the disk, acknowledged, and then taken over. */
 static int spool_verdict(struct placed *p, const struct fleet_verdict *v, struct err *err)
 {
 	struct worker *w = p->w;
 	const char *head = *v->pack.head ? v->pack.head : placed_start(w);
-	cleanup_json json_t *doc = json_pack("{s{ss} sI sO*}", "end", "head", head, "code",
-					     (json_int_t)v->code, "summary", p->summary);
+	cleanup_json json_t *doc =
+		json_pack("{s{ss} sI sO*}", "end", "head", head, "code",
+			  (json_int_t)code_of(p, v->code), "summary", p->summary);
 	int r = spool_pack_end(&p->spool, v->pack.bytes, v->pack.sha256, err);
 
 	if (r == 0)
@@ -195,30 +317,30 @@ static int spool_verdict(struct placed *p, const struct fleet_verdict *v, struct
 	if (r < 0)
 		return r;
 	send_ack(p, head, true);
-	r = placed_take_verdict(w, &p->spool, doc, err);
-	return r < 0 ? -EPROTO : 0;
+	p->taking.verdict = take_ptr(doc);
+	if (placed_is_known(w, head))
+		verdict_taken(p, head, NULL);
+	else
+		placed_take(p, head);
+	return 0;
 }
 
 static void take_verdict(struct placed *p, const struct fleet_verdict *v)
 {
-	cleanup_json json_t *before = json_incref(p->summary);
 	struct err err = {0};
 	int r;
 
+	json_decref(p->taking.before);
+	p->taking.before = json_incref(p->summary);
 	take_word(p, v->summary);
+	if (*v->why && !v->summary)
+		say(p, v->why);
 	r = spool_verdict(p, v, &err);
 	if (r < 0) {
-		/* What is not taken over costs nothing either. */
 		json_decref(p->summary);
-		p->summary = take_ptr(before);
+		p->summary = take_ptr(p->taking.before);
 		not_spooled(p, r, &err);
-		return;
 	}
-	if (!p->w->rejected && *v->why && !v->summary)
-		say(p, v->why);
-	p->state = PLACED_CLOSING;
-	ev_timer_stop(p->w->l->ev, &p->lease);
-	ev_timer_set(p->w->l->ev, &p->end, CLOSE_MS);
 }
 
 static void on_verdict(struct placed *p, const struct fleet_msg *m)
@@ -227,7 +349,7 @@ static void on_verdict(struct placed *p, const struct fleet_msg *m)
 	struct err err = {0};
 
 	if (fleet_verdict_read(m, &v, &err) < 0) {
-		placed_lost(p, "%s", err.msg);
+		stream_lost(p->s, "%s", err.msg);
 		return;
 	}
 	if (v.code > 255)
@@ -246,28 +368,22 @@ static void on_line(struct placed *p, const struct fleet_msg *m)
 			  p->w->task->id);
 }
 
-static void on_ping(struct placed *p, const struct fleet_msg *m)
+static void on_ping(struct placed_stream *s, const struct fleet_msg *m)
 {
 	struct timespec t = {0};
-	uint64_t number, ignored;
+	uint64_t number, at;
 
-	if (fleet_ping_read(m, &number, &ignored) < 0) {
-		placed_lost(p, "what it sends cannot be understood");
+	if (fleet_ping_read(m, &number, &at) < 0) {
+		stream_lost(s, "what it sends cannot be understood");
+		return;
+	}
+	if (m->type == FLEET_PONG) {
+		stream_pong(s, number, at);
 		return;
 	}
 	(void)clock_gettime(CLOCK_REALTIME, &t);
-	(void)fleet_ping_put(&p->to, FLEET_PONG, number,
+	(void)fleet_ping_put(&s->to, FLEET_PONG, number,
 			     (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000);
-}
-
-static void on_pong(struct placed *p, const struct fleet_msg *m)
-{
-	uint64_t number, at;
-
-	if (fleet_ping_read(m, &number, &at) < 0)
-		placed_lost(p, "what it sends cannot be understood");
-	else
-		placed_pong(p, number, at);
 }
 
 static void on_ignored(struct placed *p, const struct fleet_msg *m)
@@ -275,25 +391,34 @@ static void on_ignored(struct placed *p, const struct fleet_msg *m)
 }
 
 static const struct {
-	void (*fn)(struct placed *p, const struct fleet_msg *m);
-	bool early; /* also before the task was sent whole */
+	void (*of_stream)(struct placed_stream *s, const struct fleet_msg *m);
+	void (*of_task)(struct placed *p, const struct fleet_msg *m);
 } handlers[FLEET_TYPE_N] = {
-	[FLEET_HELLO] = {on_hello, true},    [FLEET_PING] = {on_ping, true},
-	[FLEET_PONG] = {on_pong, true},	     [FLEET_LINE] = {on_line, false},
-	[FLEET_RECORD] = {on_record, false}, [FLEET_CHECKPOINT] = {on_checkpoint, false},
-	[FLEET_PACK] = {on_pack, false},     [FLEET_VERDICT] = {on_verdict, false},
-	[FLEET_ASK] = {placed_ask, false},   [FLEET_EVENT] = {on_ignored, false},
-	[FLEET_LOG] = {on_ignored, false},   [FLEET_QUESTION] = {on_ignored, false},
+	[FLEET_HELLO] = {.of_stream = on_hello}, [FLEET_PING] = {.of_stream = on_ping},
+	[FLEET_PONG] = {.of_stream = on_ping},	 [FLEET_LINE] = {.of_task = on_line},
+	[FLEET_RECORD] = {.of_task = on_record}, [FLEET_CHECKPOINT] = {.of_task = on_checkpoint},
+	[FLEET_PACK] = {.of_task = on_pack},	 [FLEET_VERDICT] = {.of_task = on_verdict},
+	[FLEET_ASK] = {.of_task = placed_ask},	 [FLEET_EVENT] = {.of_task = on_ignored},
+	[FLEET_LOG] = {.of_task = on_ignored},	 [FLEET_QUESTION] = {.of_task = on_ignored},
 };
 
-void placed_message(struct placed *p, const struct fleet_msg *m)
+/* A task that was not yet sent whole has nothing to say. */
+static void to_task(struct placed_stream *s, const struct fleet_msg *m)
 {
-	bool soon = p->state == PLACED_WAITS || p->state == PLACED_SENDS;
+	struct placed *p = m->id < s->n_slots ? s->slots[m->id].p : NULL;
 
-	if (p->state == PLACED_CLOSING)
+	if (m->id < s->n_slots && placed_drains(s, m))
 		return;
-	if (m->id != 0 || !handlers[m->type].fn || (soon && !handlers[m->type].early))
-		placed_lost(p, "it sends %s, which nobody asked for", fleet_type_name(m->type));
+	if (!p || p->state != PLACED_WORKS || !handlers[m->type].of_task)
+		stream_lost(s, "it sends %s, which nobody asked for", fleet_type_name(m->type));
 	else
-		handlers[m->type].fn(p, m);
+		handlers[m->type].of_task(p, m);
+}
+
+void placed_message(struct placed_stream *s, const struct fleet_msg *m)
+{
+	if (m->id == 0 && handlers[m->type].of_stream)
+		handlers[m->type].of_stream(s, m);
+	else
+		to_task(s, m);
 }

@@ -10,7 +10,8 @@
 
 extern char **environ;
 
-static void reap(struct loop *l, const char *id, const json_t *row)
+/* A hub is ended once, whichever of its rows is looked at. */
+static void reap(struct loop *l, const char *id, const json_t *row, struct strv *done)
 {
 	const char *name = json_string_value(json_object_get(row, "place"));
 	const struct config_place *place = name ? config_place(l->config, name) : NULL;
@@ -23,9 +24,13 @@ static void reap(struct loop *l, const char *id, const json_t *row)
 	int code = 0;
 
 	w.epoch = (unsigned)json_integer_value(json_object_get(row, "epoch"));
+	w.hub = (uint64_t)json_integer_value(json_object_get(row, "hub"));
 	if (!place || place->reap.n == 0 || !w.task || !json_object_get(row, "lease"))
 		return;
 	placed_words(&w, place, &words);
+	if (strv_has(done, words.name))
+		return;
+	strv_push(done, words.name);
 	place_argv(&place->reap, &words, &argv);
 	place_env(l->config, place, environ, &env);
 	run.argv = argv.v;
@@ -40,6 +45,7 @@ static void reap(struct loop *l, const char *id, const json_t *row)
 void placed_reap_all(struct loop *l)
 {
 	cleanup_json json_t *leases = json_object();
+	cleanup_strv struct strv done = {0};
 	const char *id;
 	json_t *row;
 
@@ -48,7 +54,7 @@ void placed_reap_all(struct loop *l)
 
 		if (lease)
 			(void)json_object_set_new(leases, lease, json_true());
-		reap(l, id, row);
+		reap(l, id, row, &done);
 	}
 	spool_sweep(l->place.state, leases);
 }
@@ -68,7 +74,7 @@ int placed_pick_up(struct worker *w, struct err *err)
 	if (r == -ENOENT)
 		return 0;
 	if (r == 0)
-		r = placed_take_verdict(w, &s, doc, err);
+		r = placed_take_spool(w, &s, doc, err);
 	if (r < 0) {
 		/* It cannot be used: the task goes on from its checkpoint. */
 		log_warn("loop", "what came of %s is dropped: %s", w->task->id, err->msg);

@@ -136,6 +136,16 @@ void spool_remove(struct spool *s)
 	(void)spool_pack_drop(s, &ignored);
 }
 
+/* A verdict or a pack of one of these leases; a verdict that a killed loop wrote half is neither. */
+static bool is_entry(const char *name, const json_t *leases)
+{
+	size_t n = strcspn(name, ".");
+	cleanup_free char *lease = xstrndup(name, n);
+
+	return json_object_get(leases, lease) &&
+	       (streq(name + n, ".json") || streq(name + n, ".pack"));
+}
+
 void spool_sweep(int state, const json_t *leases)
 {
 	struct err ignored;
@@ -147,12 +157,8 @@ void spool_sweep(int state, const json_t *leases)
 		closep(&fd);
 		return;
 	}
-	while ((de = readdir(d))) {
-		size_t n = strcspn(de->d_name, ".");
-		cleanup_free char *lease = xstrndup(de->d_name, n);
-
-		if (n && !json_object_get(leases, lease))
+	while ((de = readdir(d)))
+		if (de->d_name[0] != '.' && !is_entry(de->d_name, leases))
 			(void)unlinkat(dirfd(d), de->d_name, 0);
-	}
 	(void)closedir(d);
 }

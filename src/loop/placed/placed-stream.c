@@ -10,6 +10,8 @@
 #include "base/fd.h"
 
 #define PACK_PIECE ((size_t)FLEET_BODY_MAX)
+#define ERRORS_AT_ONCE 16		   /* reads of the command's stderr in one turn */
+#define CLOCK_MAX_MS ((int64_t)1000 << 32) /* 136 years: no node's clock is further away */
 
 extern char **environ;
 
@@ -27,150 +29,219 @@ static uint64_t real_ms(void)
 static int feed_pack(struct placed *p)
 {
 	static char piece[PACK_PIECE];
+	struct fleet_out *to = &p->s->to;
 
-	while (p->pack >= 0 && fleet_out_pending(&p->to) < FLEET_QUEUE_LOW) {
+	while (p->pack >= 0 && fleet_out_pending(to) < FLEET_QUEUE_LOW) {
 		ssize_t n = pread(p->pack, piece, sizeof(piece), p->pack_at);
 
 		if (n < 0)
 			return -errno;
 		p->pack_at += n;
 		if (n == 0 || (uint64_t)p->pack_at >= p->pack_bytes) {
-			int r = fleet_put_piece(&p->to, FLEET_PACK, 0, piece, (size_t)n, false);
+			int r = fleet_put_piece(to, FLEET_PACK, p->slot, piece, (size_t)n, false);
 
 			closep(&p->pack);
 			if (r == 0)
 				r = placed_go(p);
 			return r;
 		}
-		if (fleet_put_piece(&p->to, FLEET_PACK, 0, piece, (size_t)n, true) < 0)
+		if (fleet_put_piece(to, FLEET_PACK, p->slot, piece, (size_t)n, true) < 0)
 			return -ENOBUFS;
 	}
 	return 0;
 }
 
-void placed_flush(struct placed *p)
+/* Slot by slot: a task is put together when the one before it is on its way. */
+static int feed(struct placed_stream *s)
 {
-	int r = p->out < 0 ? 0 : 1;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && s->state == STREAM_OPEN && i < s->n_slots; i++) {
+		struct placed *p = s->slots[i].p;
+
+		if (fleet_out_pending(&s->to) >= FLEET_QUEUE_LOW)
+			break;
+		if (p && p->state == PLACED_WAITS)
+			placed_begin(p);
+		if (p && p->state == PLACED_SENDS)
+			r = feed_pack(p);
+	}
+	return r;
+}
+
+static bool has_more(const struct placed_stream *s)
+{
+	for (size_t i = 0; s->state == STREAM_OPEN && i < s->n_slots; i++)
+		if (s->slots[i].p && s->slots[i].p->state < PLACED_WORKS)
+			return true;
+	return false;
+}
+
+void stream_flush(struct placed_stream *s)
+{
+	int r = s->out < 0 ? 0 : 1;
 
 	while (r == 1) {
-		r = feed_pack(p);
+		r = feed(s);
 		if (r == 0)
-			r = fleet_out_write(&p->to, p->out);
-		if (r < 0 || fleet_out_pending(&p->to) || p->pack < 0)
+			r = fleet_out_write(&s->to, s->out);
+		if (r < 0 || fleet_out_pending(&s->to) || !has_more(s))
 			break;
 	}
 	/* A stream that cannot be written ends by itself, or by its lease: what it still says counts. */
 	if (r == -EAGAIN)
 		r = 0;
-	if (p->out >= 0)
-		(void)ev_want(p->w->l->ev, &p->out_io,
-			      r >= 0 && fleet_out_pending(&p->to) ? EPOLLOUT : 0);
+	if (s->out >= 0)
+		(void)ev_want(s->l->ev, &s->out_io,
+			      r >= 0 && fleet_out_pending(&s->to) ? EPOLLOUT : 0);
 }
 
 static void on_writable(struct ev *ev, struct ev_io *io, uint32_t events)
 {
-	placed_flush(ev_owner(io, struct placed, out_io));
+	stream_flush(ev_owner(io, struct placed_stream, out_io));
 }
 
 /* ---- the lease ---- */
 
+/* Several fit into a lease, however short it is: a worker whose agent thinks says nothing else. */
 static void on_ping(struct ev *ev, struct ev_timer *t)
 {
-	struct placed *p = ev_owner(t, struct placed, ping);
+	struct placed_stream *s = ev_owner(t, struct placed_stream, ping);
 
-	p->asked_ms = real_ms();
-	(void)fleet_ping_put(&p->to, FLEET_PING, ++p->pings, 0);
-	placed_flush(p);
-	ev_timer_set(ev, t, FLEET_PING_MS);
+	s->asked_ms = real_ms();
+	(void)fleet_ping_put(&s->to, FLEET_PING, ++s->pings, 0);
+	ev_timer_set(ev, t, fleet_ping_ms(s->l->config->fleet.lease_ms));
+	stream_flush(s);
 }
 
 static void on_silence(struct ev *ev, struct ev_timer *t)
 {
-	struct placed *p = ev_owner(t, struct placed, lease);
+	struct placed_stream *s = ev_owner(t, struct placed_stream, lease);
 
-	placed_lost(p, "nothing was heard of it for %llu s",
-		    (unsigned long long)(p->w->l->config->fleet.lease_ms / 1000));
+	stream_lost(s, "nothing was heard of it for %llu s",
+		    (unsigned long long)(s->l->config->fleet.lease_ms / 1000));
 }
 
-void placed_heard(struct placed *p)
+static void heard(struct placed_stream *s)
 {
-	if (p->state != PLACED_WAITS && p->state < PLACED_CLOSING)
-		ev_timer_set(p->w->l->ev, &p->lease, p->w->l->config->fleet.lease_ms);
+	if (s->state == STREAM_OPEN && !s->takes)
+		ev_timer_set(s->l->ev, &s->lease, s->l->config->fleet.lease_ms);
 }
 
-void placed_begin_lease(struct placed *p)
+void stream_open(struct placed_stream *s)
 {
-	placed_heard(p);
-	on_ping(p->w->l->ev, &p->ping);
+	s->state = STREAM_OPEN;
+	heard(s);
+	on_ping(s->l->ev, &s->ping);
 }
 
-void placed_pong(struct placed *p, uint64_t number, uint64_t time_ms)
+void stream_pong(struct placed_stream *s, uint64_t number, uint64_t time_ms)
 {
 	uint64_t now = real_ms();
 
-	if (number != p->pings || now < p->asked_ms)
+	if (number != s->pings || now < s->asked_ms)
 		return;
+	if (time_ms > (uint64_t)CLOCK_MAX_MS)
+		time_ms = (uint64_t)CLOCK_MAX_MS;
 	/* The answer was given in between. */
-	p->clock_ms = (int64_t)time_ms - (int64_t)(p->asked_ms + (now - p->asked_ms) / 2);
+	s->clock_ms = (int64_t)time_ms - (int64_t)(s->asked_ms + (now - s->asked_ms) / 2);
 }
 
 /* ---- in ---- */
 
-static void on_errors(struct ev *ev, struct ev_io *io, uint32_t events)
+static void read_errors(struct placed_stream *s)
 {
-	struct placed *p = ev_owner(io, struct placed, errors_io);
-	char piece[1024];
-	ssize_t n;
+	char piece[PLACE_STDERR_MAX];
+	ssize_t n = 1;
 
-	while ((n = read(p->errors, piece, sizeof(piece))) > 0) {
-		size_t over = p->tail.len + (size_t)n;
+	/* ssh passes on what the node writes there, which may never end. */
+	for (int i = 0; i < ERRORS_AT_ONCE && (n = read(s->errors, piece, sizeof(piece))) > 0;
+	     i++) {
+		size_t over = s->tail.len + (size_t)n;
 
 		if (over > PLACE_STDERR_MAX)
-			buf_consume(&p->tail, over - PLACE_STDERR_MAX < p->tail.len
+			buf_consume(&s->tail, over - PLACE_STDERR_MAX < s->tail.len
 						      ? over - PLACE_STDERR_MAX
-						      : p->tail.len);
-		(void)buf_append(&p->tail, piece, (size_t)n);
+						      : s->tail.len);
+		(void)buf_append(&s->tail, piece, (size_t)n);
 	}
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
 		return;
-	(void)ev_want(ev, io, 0);
-	p->errors_eof = true;
+	(void)ev_want(s->l->ev, &s->errors_io, 0);
+	s->errors_eof = true;
 }
 
-static void on_errors_event(struct ev *ev, struct ev_io *io, uint32_t events)
+static void on_errors(struct ev *ev, struct ev_io *io, uint32_t events)
 {
-	struct placed *p = ev_owner(io, struct placed, errors_io);
+	struct placed_stream *s = ev_owner(io, struct placed_stream, errors_io);
 
-	on_errors(ev, io, events);
-	if (p->errors_eof && p->eof)
-		placed_ended(p);
+	read_errors(s);
+	if (s->errors_eof && s->eof)
+		stream_ended(s);
 }
 
-void placed_read_errors(struct placed *p)
+const char *stream_said(struct placed_stream *s)
 {
-	if (p->errors >= 0)
-		on_errors(p->w->l->ev, &p->errors_io, 0);
+	char *text, *line;
+
+	if (s->errors >= 0)
+		read_errors(s);
+	text = s->tail.len ? s->tail.data : NULL;
+	while (text && s->tail.len && strchr("\r\n ", text[s->tail.len - 1]))
+		text[--s->tail.len] = '\0';
+	line = text ? strrchr(text, '\n') : NULL;
+	return line ? line + 1 : text;
+}
+
+/* All that came, until commits are to be taken over. */
+static void drain(struct placed_stream *s)
+{
+	struct fleet_msg m;
+	int r = 0;
+
+	while (s->state < STREAM_OVER && !s->takes && (r = fleet_next(&s->from, &m)) > 0)
+		if (s->state < STREAM_ENDING)
+			placed_message(s, &m);
+	if (s->state < STREAM_OVER && r < 0)
+		stream_lost(s, "what it sends cannot be understood");
+	if (s->state < STREAM_OVER)
+		stream_flush(s);
+}
+
+void stream_pause(struct placed_stream *s)
+{
+	(void)ev_want(s->l->ev, &s->in_io, 0);
+	/* It is not heard, so its silence means nothing. */
+	ev_timer_stop(s->l->ev, &s->lease);
+}
+
+void stream_go_on(struct placed_stream *s)
+{
+	if (s->takes || s->state == STREAM_OVER || s->eof)
+		return;
+	(void)ev_want(s->l->ev, &s->in_io, EPOLLIN);
+	heard(s);
+	drain(s);
 }
 
 static void on_bytes(struct ev *ev, struct ev_io *io, uint32_t events)
 {
-	struct placed *p = ev_owner(io, struct placed, in_io);
-	int r = fleet_in_read(&p->from, p->in);
-	struct fleet_msg m;
+	struct placed_stream *s = ev_owner(io, struct placed_stream, in_io);
+	int r;
+
+	drain(s);
+	if (s->state >= STREAM_OVER || s->takes)
+		return;
+	r = fleet_in_read(&s->from, s->in);
 
 	if (r == -EAGAIN)
 		return;
 	if (r <= 0) {
-		placed_ended(p);
+		stream_ended(s);
 		return;
 	}
-	placed_heard(p);
-	while (p->state < PLACED_OVER && (r = fleet_next(&p->from, &m)) > 0)
-		placed_message(p, &m);
-	if (p->state < PLACED_OVER && r < 0)
-		placed_lost(p, "what it sends cannot be understood");
-	if (p->state < PLACED_OVER)
-		placed_flush(p);
+	heard(s);
+	drain(s);
 }
 
 /* ---- the process ---- */
@@ -183,18 +254,15 @@ static int make_pipes(int in[2], int out[2], int errors[2], struct err *err)
 	return err_sys(err, errno, "cannot create a pipe");
 }
 
-static int begin(struct placed *p, const struct config_place *place, struct err *err)
+static int begin(struct placed_stream *s, const struct place_words *words, struct err *err)
 {
-	struct loop *l = p->w->l;
 	cleanup_strv struct strv argv = {0}, env = {0};
 	int in[2] = {-1, -1}, out[2] = {-1, -1}, errors[2] = {-1, -1};
-	struct place_words words;
 	struct run run = RUN_INIT;
 	int r = make_pipes(in, out, errors, err);
 
-	placed_words(p->w, place, &words);
-	place_argv(&place->command, &words, &argv);
-	place_env(l->config, place, environ, &env);
+	place_argv(&s->place->command, words, &argv);
+	place_env(s->l->config, s->place, environ, &env);
 	run.argv = argv.v;
 	run.env = env.v;
 	run.stdio[0] = in[0];
@@ -203,55 +271,55 @@ static int begin(struct placed *p, const struct config_place *place, struct err 
 	/* Ctrl-C reaches the loop only, which tells the worker. */
 	run.flags = RUN_SEARCH_PATH | RUN_DIE_WITH_US | RUN_NEW_SESSION;
 	if (r == 0)
-		r = run_start(&run, &p->child, err);
+		r = run_start(&run, &s->child, err);
 	closep(&in[0]);
 	closep(&out[1]);
 	closep(&errors[1]);
-	p->out = in[1];
-	p->in = out[0];
-	p->errors = errors[0];
+	s->out = in[1];
+	s->in = out[0];
+	s->errors = errors[0];
 	return r;
 }
 
-int placed_open(struct placed *p, const struct config_place *place, struct err *err)
+int stream_start(struct placed_stream *s, const struct place_words *words, struct err *err)
 {
-	struct ev *ev = p->w->l->ev;
-	int r = begin(p, place, err);
+	struct ev *ev = s->l->ev;
+	int r = begin(s, words, err);
 
 	if (r < 0)
 		return r;
-	(void)fd_set_nonblock(p->in, true);
-	(void)fd_set_nonblock(p->out, true);
-	(void)fd_set_nonblock(p->errors, true);
-	p->in_io = (struct ev_io){.fd = p->in, .fn = on_bytes};
-	p->out_io = (struct ev_io){.fd = p->out, .fn = on_writable};
-	p->errors_io = (struct ev_io){.fd = p->errors, .fn = on_errors_event};
-	p->ping.fn = on_ping;
-	p->lease.fn = on_silence;
-	(void)ev_want(ev, &p->in_io, EPOLLIN);
-	(void)ev_want(ev, &p->errors_io, EPOLLIN);
+	(void)fd_set_nonblock(s->in, true);
+	(void)fd_set_nonblock(s->out, true);
+	(void)fd_set_nonblock(s->errors, true);
+	s->in_io = (struct ev_io){.fd = s->in, .fn = on_bytes};
+	s->out_io = (struct ev_io){.fd = s->out, .fn = on_writable};
+	s->errors_io = (struct ev_io){.fd = s->errors, .fn = on_errors};
+	s->ping.fn = on_ping;
+	s->lease.fn = on_silence;
+	(void)ev_want(ev, &s->in_io, EPOLLIN);
+	(void)ev_want(ev, &s->errors_io, EPOLLIN);
 	return 0;
 }
 
-void placed_close(struct placed *p)
+void stream_stop(struct placed_stream *s)
 {
-	struct ev *ev = p->w->l->ev;
+	struct ev *ev = s->l->ev;
 
-	placed_cred_forget(p);
-	ev_timer_stop(ev, &p->ping);
-	ev_timer_stop(ev, &p->lease);
-	ev_timer_stop(ev, &p->end);
-	if (p->in >= 0)
-		(void)ev_want(ev, &p->in_io, 0);
-	if (p->out >= 0)
-		(void)ev_want(ev, &p->out_io, 0);
-	if (p->errors >= 0)
-		(void)ev_want(ev, &p->errors_io, 0);
-	closep(&p->out);
-	closep(&p->in);
-	closep(&p->errors);
-	closep(&p->pack);
-	if (p->child.pid > 0)
-		child_done(&p->child);
-	p->child = (struct child){.pid = -1, .pidfd = -1};
+	s->state = STREAM_OVER;
+	ev_timer_stop(ev, &s->ping);
+	ev_timer_stop(ev, &s->lease);
+	ev_timer_stop(ev, &s->end);
+	ev_timer_stop(ev, &s->idle);
+	if (s->in >= 0)
+		(void)ev_want(ev, &s->in_io, 0);
+	if (s->out >= 0)
+		(void)ev_want(ev, &s->out_io, 0);
+	if (s->errors >= 0)
+		(void)ev_want(ev, &s->errors_io, 0);
+	closep(&s->out);
+	closep(&s->in);
+	closep(&s->errors);
+	if (s->child.pid > 0)
+		child_done(&s->child);
+	s->child = (struct child){.pid = -1, .pidfd = -1};
 }

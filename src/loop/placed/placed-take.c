@@ -15,14 +15,13 @@
 #include "loop/tree/may-change.h"
 #include "repo/send/repo-pack.h"
 
-#define IMPORT_MS (10 * 60 * 1000)
 #define ANSWER_MAX (1 * MiB)
 #define TIPS_FD 3
 #define WHY_MAX (8 * KiB)
 
-static char *held_name(const struct spool *s)
+static char *held_name(const char *lease)
 {
-	return xasprintf("fleet.%.16s", s->lease);
+	return xasprintf("fleet.%.16s", lease);
 }
 
 static int place_tips(void *arg)
@@ -49,7 +48,7 @@ static int run_repo(const struct loop *l, const struct strv *args, int in, struc
 	run.stdio[0] = in;
 	run.before_exec = place_tips;
 	run.arg = &tips;
-	r = run_collect(&run, IMPORT_MS, ANSWER_MAX, &out, &code, err);
+	r = run_collect(&run, PLACED_TAKE_MS, ANSWER_MAX, &out, &code, err);
 	if (r < 0)
 		return r;
 	return code ? err_set(err, EIO, "git objects from a node are refused") : 0;
@@ -80,7 +79,7 @@ static int make_stream(const struct worker *w, struct spool *s, const char *head
 
 static int import_pack(const struct worker *w, struct spool *s, const char *head, struct err *err)
 {
-	cleanup_free char *name = held_name(s);
+	cleanup_free char *name = held_name(s->lease);
 	cleanup_strv struct strv args = {0};
 	cleanup_fd int stream = make_stream(w, s, head, err);
 
@@ -93,10 +92,10 @@ static int import_pack(const struct worker *w, struct spool *s, const char *head
 	return run_repo(w->l, &args, stream, err);
 }
 
-/* Nothing of it is held any more. What cannot be removed now does no harm. */
-static void drop_held(const struct worker *w, struct spool *s)
+/* What cannot be removed now does no harm. */
+void placed_drop_held(const struct worker *w, const char *lease)
 {
-	cleanup_free char *name = held_name(s);
+	cleanup_free char *name = held_name(lease);
 	cleanup_strv struct strv drop = {0}, forget = {0};
 	struct err ignored;
 
@@ -153,47 +152,36 @@ static int check(const struct worker *w, const char *head, char **ret_why, struc
 	return r;
 }
 
-static bool is_known(const struct worker *w, const char *head)
+bool placed_is_known(const struct worker *w, const char *head)
 {
 	return streq(head, w->base) || (w->checkpoint && streq(head, w->checkpoint));
 }
 
-int placed_take_head(struct worker *w, struct spool *s, const struct fleet_pack_end *end,
-		     char **ret_why, struct err *err)
+int placed_take_commits(const struct worker *w, struct spool *s, const char *head, char **ret_why,
+			struct err *err)
 {
-	int r = 0;
+	int r = import_pack(w, s, head, err);
 
 	*ret_why = NULL;
-	if (is_known(w, end->head))
-		return spool_pack_drop(s, err);
-	r = import_pack(w, s, end->head, err);
 	if (r == 0)
-		r = check(w, end->head, ret_why, err);
+		r = check(w, head, ret_why, err);
 	if (r == 0 && !*ret_why)
-		r = repo_branch_point(w->l->repo, w->branch, end->head, false, err);
-	drop_held(w, s);
-	if (r < 0 || *ret_why)
-		return r;
-	free(w->checkpoint);
-	w->checkpoint = xstrdup(end->head);
-	w->deaths = 0;
-	return 0;
+		r = repo_branch_point(w->l->repo, w->branch, head, false, err);
+	placed_drop_held(w, s->lease);
+	return r;
 }
 
-int placed_take_verdict(struct worker *w, struct spool *s, const json_t *doc, struct err *err)
+void placed_took(struct worker *w, const char *head)
 {
-	const json_t *end = json_object_get(doc, "end");
-	const struct fleet_pack_end head = {
-		.head = json_string_value(json_object_get(end, "head")),
-	};
-	char *why = NULL;
-	int r;
+	if (placed_is_known(w, head))
+		return;
+	free(w->checkpoint);
+	w->checkpoint = xstrdup(head);
+	w->deaths = 0;
+}
 
-	if (!head.head)
-		return err_set(err, EPROTO, "a result without a commit");
-	r = placed_take_head(w, s, &head, &why, err);
-	if (r < 0)
-		return r;
+void placed_take_verdict(struct worker *w, const json_t *doc, char *why)
+{
 	w->code = (int)json_integer_value(json_object_get(doc, "code"));
 	if (!why && w->code == LOOP_DONE && streq(placed_start(w), w->base))
 		why = xstrdup("was said to be done, and no commit came with it");
@@ -202,5 +190,22 @@ int placed_take_verdict(struct worker *w, struct spool *s, const json_t *doc, st
 		free(w->why);
 		w->why = why;
 	}
+}
+
+int placed_take_spool(struct worker *w, struct spool *s, const json_t *doc, struct err *err)
+{
+	const char *head = json_string_value(json_object_get(json_object_get(doc, "end"), "head"));
+	char *why = NULL;
+	int r = 0;
+
+	if (!head)
+		return err_set(err, EPROTO, "a result without a commit");
+	if (!placed_is_known(w, head))
+		r = placed_take_commits(w, s, head, &why, err);
+	if (r < 0)
+		return r;
+	if (!why)
+		placed_took(w, head);
+	placed_take_verdict(w, doc, why);
 	return 0;
 }

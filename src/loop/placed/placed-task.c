@@ -107,7 +107,7 @@ int placed_go(struct placed *p)
 					   .bytes = p->pack_bytes};
 
 	p->state = PLACED_WORKS;
-	return fleet_put_json(&p->to, FLEET_GO, 0, fleet_pack_end_json(&end));
+	return fleet_put_json(&p->s->to, FLEET_GO, p->slot, fleet_pack_end_json(&end));
 }
 
 /* ---- TASK ---- */
@@ -209,7 +209,9 @@ int placed_task(struct placed *p, struct err *err)
 		return r;
 	if (!config)
 		return err_set(err, EFBIG, "the settings are too long for a worker elsewhere");
+	r = fleet_put_json(&p->s->to, FLEET_TASK, p->slot, fleet_task_json(&t));
+	if (r < 0)
+		return err_set(err, -r, "the task is too long for a worker elsewhere");
 	p->state = PLACED_SENDS;
-	r = fleet_put_json(&p->to, FLEET_TASK, 0, fleet_task_json(&t));
-	return r < 0 ? err_set(err, -r, "the task is too long for a worker elsewhere") : 0;
+	return 0;
 }

@@ -115,6 +115,22 @@ static json_t *records_of(const json_t *summary, const struct placed_bounds *b)
 	return all;
 }
 
+void placed_word_at_least(json_t **summary, uint64_t n, const struct placed_bounds *b)
+{
+	json_t *records, *r;
+	size_t i;
+
+	if (!*summary)
+		*summary = placed_word(NULL, b);
+	records = json_object_get(*summary, "records");
+	json_array_foreach (records, i, r)
+		if (n > 0 && !json_is_true(json_object_get(r, "waited")))
+			n--;
+	for (; n > 0 && json_array_size(records) < RECORDS_MAX; n--)
+		(void)json_array_append_new(
+			records, record_of(NULL, b, (json_int_t)json_array_size(records) + 1));
+}
+
 static json_t *review_of(const json_t *task)
 {
 	const json_t *r = json_object_get(task, "review");
@@ -134,9 +150,10 @@ json_t *placed_word(const json_t *summary, const struct placed_bounds *b)
 
 	row = json_pack("{sI so* so*}", "attempts", (json_int_t)number_of(task, "attempts", most),
 			"why", text_of(task, "why", TEXT_MAX), "review", review_of(task));
-	return json_pack("{so s[o] sI sI sI so*}", "records", records, "tasks", row, "micro_usd",
+	return json_pack("{so s[o] sI sI sI sI so*}", "records", records, "tasks", row, "micro_usd",
 			 (json_int_t)number_of(summary, "micro_usd", b->micro_usd), "tokens",
 			 (json_int_t)number_of(summary, "tokens", (most + 1) * TOKENS_MAX),
-			 "active_ms", (json_int_t)number_of(summary, "active_ms", b->ms), "reason",
-			 text_of(summary, "reason", TEXT_MAX));
+			 "active_ms", (json_int_t)number_of(summary, "active_ms", b->ms),
+			 "resets_at", (json_int_t)number_of(summary, "resets_at", INT64_MAX),
+			 "reason", text_of(summary, "reason", TEXT_MAX));
 }

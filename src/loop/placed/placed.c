@@ -6,12 +6,9 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "base/log.h"
-#include "build-config.h"
 #include "repo/send/repo-pack.h"
 
 #define STOP_MS 20000 /* for it to send what it has when the loop is stopped */
-#define LAST_MS 2000  /* for the last words of a command whose stream has ended */
 #define WHY_MAX 1000
 
 /* ---- its end ---- */
@@ -19,11 +16,11 @@
 static void free_placed(struct placed *p)
 {
 	json_decref(p->summary);
+	json_decref(p->taking.verdict);
+	json_decref(p->taking.before);
 	free(p->said);
-	fleet_in_done(&p->from);
-	fleet_out_done(&p->to);
+	closep(&p->pack);
 	spool_done(&p->spool);
-	buf_done(&p->tail);
 	free(p);
 }
 
@@ -31,31 +28,27 @@ static void on_over(struct ev *ev, struct ev_timer *t)
 {
 	struct placed *p = ev_owner(t, struct placed, over);
 
-	placed_close(p);
 	p->w->state = WORKER_ENDED;
 	pool_worker_ended(p->w->pool);
 }
 
+static void leave_stream(struct placed *p, bool drains)
+{
+	placed_cred_forget(p);
+	placed_take_stop(p);
+	ev_timer_stop(p->w->l->ev, &p->end);
+	ev_timer_stop(p->w->l->ev, &p->due);
+	placed_release(p, drains);
+	p->state = PLACED_OVER;
+}
+
 /* A timer: deferred work of an event loop that does not run yet would wait for another event. */
-void placed_over(struct placed *p)
+void placed_over(struct placed *p, bool drains)
 {
 	if (p->state == PLACED_OVER)
 		return;
-	p->state = PLACED_OVER;
-	if (p->in >= 0)
-		(void)ev_want(p->w->l->ev, &p->in_io, 0);
+	leave_stream(p, drains);
 	ev_timer_set(p->w->l->ev, &p->over, 0);
-}
-
-/* The last line that the command said is what people look for. */
-static const char *last_line(struct placed *p)
-{
-	char *text = p->tail.len ? p->tail.data : NULL, *line;
-
-	while (text && p->tail.len && strchr("\r\n ", text[p->tail.len - 1]))
-		text[--p->tail.len] = '\0';
-	line = text ? strrchr(text, '\n') : NULL;
-	return line ? line + 1 : text;
 }
 
 static void set_why(struct placed *p, const char *fmt, va_list ap)
@@ -64,8 +57,7 @@ static void set_why(struct placed *p, const char *fmt, va_list ap)
 	char what[WHY_MAX];
 	const char *said;
 
-	placed_read_errors(p);
-	said = last_line(p);
+	said = p->s ? stream_said(p->s) : NULL;
 	(void)vsnprintf(what, sizeof(what), fmt, ap);
 	buf_init(&b, 2 * WHY_MAX + PLACE_STDERR_MAX);
 	(void)buf_puts(&b, what);
@@ -91,16 +83,32 @@ void placed_lost(struct placed *p, const char *fmt, ...)
 
 	if (p->state == PLACED_OVER)
 		return;
-	if (p->state == PLACED_CLOSING) {
-		placed_over(p);
-		return;
-	}
 	va_start(ap, fmt);
 	set_why(p, fmt, ap);
 	va_end(ap);
 	p->w->lost = !p->stopping;
 	p->w->code = code_of(p);
-	placed_over(p);
+	placed_over(p, p->state != PLACED_WAITS && !p->acked);
+}
+
+static void give_up(struct placed *p)
+{
+	p->w->lost = true;
+	p->w->hopeless = true;
+	p->w->code = EXIT_RUNTIME;
+	placed_over(p, p->state != PLACED_WAITS && !p->acked);
+}
+
+void placed_failed(struct placed *p, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (p->state == PLACED_OVER)
+		return;
+	va_start(ap, fmt);
+	set_why(p, fmt, ap);
+	va_end(ap);
+	give_up(p);
 }
 
 void placed_refused(struct placed *p, const char *fmt, ...)
@@ -115,55 +123,60 @@ void placed_refused(struct placed *p, const char *fmt, ...)
 	va_end(ap);
 	why = p->w->why;
 	p->w->why = xasprintf("the placement '%s' cannot be used: %s", p->w->place, why);
-	p->w->lost = true;
-	p->w->hopeless = true;
-	p->w->code = EXIT_RUNTIME;
-	placed_over(p);
-}
-
-void placed_ended(struct placed *p)
-{
-	struct ev *ev = p->w->l->ev;
-
-	(void)ev_want(ev, &p->in_io, 0);
-	ev_timer_stop(ev, &p->lease);
-	p->eof = true;
-	if (p->state == PLACED_CLOSING || p->errors_eof)
-		placed_lost(p, "its stream has ended");
-	else
-		ev_timer_set(ev, &p->end, LAST_MS);
+	give_up(p);
 }
 
 static void on_end(struct ev *ev, struct ev_timer *t)
 {
 	struct placed *p = ev_owner(t, struct placed, end);
 
-	placed_lost(p, p->eof ? "its stream has ended" : "it does not end");
+	placed_lost(p, "it does not end");
+}
+
+/* The loop's time is over, and the worker should have seen that itself. */
+static void on_due(struct ev *ev, struct ev_timer *t)
+{
+	struct placed *p = ev_owner(t, struct placed, due);
+
+	(void)fleet_put_json(&p->s->to, FLEET_STOP, p->slot, fleet_stop_json(true));
+	placed_flush(p);
+	ev_timer_set(ev, &p->end, STOP_MS);
 }
 
 /* ---- operations ---- */
 
-void placed_words(const struct worker *w, const struct config_place *place, struct place_words *ret)
+static int point(const struct worker *w, struct err *err)
 {
-	const struct work *k = w->l->work;
-	size_t i = 0;
-
-	while (i < k->n && k->tasks[i] != w->task)
-		i++;
-	place_words(w->l->state.branch ? w->l->state.branch : "loop", w->l->q.workspace,
-		    w->task->id, w->epoch, ret);
-	ret->host = place->hosts.n ? place->hosts.v[(i + w->epoch) % place->hosts.n] : NULL;
-}
-
-static int make(struct worker *w, const char *head, struct err *err)
-{
-	if (!w->base)
-		w->base = xstrdup(head);
 	/* A loop that was killed may have pointed it further than its row says. */
 	return repo_branch_point(w->l->repo, w->branch, placed_start(w), w->epoch == 0, err);
 }
 
-/* Nothing of an earlier epoch counts any more: the row says so before anything runs. */
+/* A user may rewrite history and prune while the loop does not run: the task then starts where it can. */
+static int make(struct worker *w, const char *head, struct err *err)
+{
+	int r;
+
+	if (!w->base)
+		w->base = xstrdup(head);
+	r = point(w, err);
+	if (r == -ENOENT && w->checkpoint) {
+		show_line(&w->l->show, STYLE_YELLOW,
+			  "the last commit of %s is not in the repository any more", w->task->id);
+		free(take_ptr(w->checkpoint));
+		r = point(w, err);
+	}
+	if (r == -ENOENT && !streq(w->base, head)) {
+		show_line(&w->l->show, STYLE_YELLOW,
+			  "the commit that %s began at is not in the repository any more",
+			  w->task->id);
+		free(w->base);
+		w->base = xstrdup(head);
+		r = point(w, err);
+	}
+	return r;
+}
+
+/* Nothing of an earlier epoch counts any more: the row says so, and is saved before anything runs. */
 static int next_epoch(struct worker *w, struct err *err)
 {
 	char lease[FLEET_LEASE_LEN + 1];
@@ -182,64 +195,55 @@ static int next_epoch(struct worker *w, struct err *err)
 	free(take_ptr(w->node));
 	free(take_ptr(w->job));
 	worker_note(w);
-	return state_save(&w->l->state, err);
+	return 0;
 }
 
-static int greet(struct placed *p)
+static struct placed *new_placed(struct worker *w)
 {
-	const struct loop *l = p->w->l;
-	const struct fleet_start s = {
-		.protocol = FLEET_PROTOCOL,
-		.version = RALPH_VERSION,
-		.engine = l->config->engine,
-		.lease_ms = l->config->fleet.lease_ms,
-		.slots = 1,
-	};
+	struct placed *p = xcalloc(1, sizeof(*p));
 
-	return fleet_put_json(&p->to, FLEET_START, 0, fleet_start_json(&s));
+	*p = (struct placed){.w = w,
+			     .pack = -1,
+			     .spool = SPOOL_INIT,
+			     .over.fn = on_over,
+			     .end.fn = on_end,
+			     .due.fn = on_due,
+			     .began_ms = now_ms(),
+			     .began_s = (uint64_t)time(NULL)};
+	return p;
 }
 
-static int start(struct worker *w, struct err *err)
+static int prepare(struct worker *w, struct err *err)
 {
-	struct placed *p;
-	int r;
-
 	if (w->lease) {
 		cleanup_(spool_done) struct spool old = SPOOL_INIT;
 
 		if (spool_open(&old, w->l->place.state, w->lease, err) == 0)
 			spool_remove(&old);
+		/* The loop, or what took commits over, may have been killed before it did so. */
+		placed_drop_held(w, w->lease);
 	}
-	r = next_epoch(w, err);
+	w->placed = new_placed(w);
+	w->state = WORKER_RUNS;
+	placed_attach(w->placed);
+	return next_epoch(w, err);
+}
+
+static int start(struct worker *w, struct err *err)
+{
+	struct placed *p = w->placed;
+	struct place_words words;
+	int r = spool_open(&p->spool, w->l->place.state, w->lease, err);
+
+	/* The hub could not be started for the one before it. */
+	if (p->state == PLACED_OVER)
+		return 0;
 	if (r < 0)
 		return r;
-	p = xcalloc(1, sizeof(*p));
-	*p = (struct placed){.w = w,
-			     .in = -1,
-			     .out = -1,
-			     .errors = -1,
-			     .pack = -1,
-			     .spool = SPOOL_INIT,
-			     .over.fn = on_over,
-			     .end.fn = on_end,
-			     .began_ms = now_ms(),
-			     .began_s = (uint64_t)time(NULL)};
-	p->child = (struct child){.pid = -1, .pidfd = -1};
-	fleet_in_init(&p->from, FLEET_NODE);
-	fleet_out_init(&p->to);
-	buf_init(&p->tail, PLACE_STDERR_MAX);
-	w->placed = p;
-	w->state = WORKER_RUNS;
-	r = spool_open(&p->spool, w->l->place.state, w->lease, err);
-	if (r == 0)
-		r = greet(p);
-	if (r < 0)
-		return err_set(err, -r, "cannot start a worker at %s", w->place);
-	r = placed_open(p, w->l->placement, err);
-	if (r < 0)
-		placed_refused(p, "%s", err->msg);
-	else
-		placed_flush(p);
+	placed_words(w, w->l->placement, &words);
+	if (p->s->in < 0 && stream_start(p->s, &words, err) < 0)
+		stream_refused(p->s, "%s", err->msg);
+	placed_flush(p);
 	return 0;
 }
 
@@ -247,14 +251,14 @@ static void end(struct worker *w, bool now)
 {
 	struct placed *p = w->placed;
 
-	if (!p || p->state >= PLACED_CLOSING)
+	if (!p || p->state == PLACED_OVER)
 		return;
 	p->stopping = true;
 	if (p->state == PLACED_WAITS) {
 		placed_lost(p, "the loop ends");
 		return;
 	}
-	(void)fleet_put_json(&p->to, FLEET_STOP, 0, fleet_stop_json(now));
+	(void)fleet_put_json(&p->s->to, FLEET_STOP, p->slot, fleet_stop_json(now));
 	placed_flush(p);
 	if (now)
 		ev_timer_set(w->l->ev, &p->end, STOP_MS);
@@ -267,9 +271,14 @@ static void stop(struct worker *w)
 	if (!p)
 		return;
 	ev_timer_stop(w->l->ev, &p->over);
-	placed_close(p);
+	if (p->state != PLACED_OVER)
+		leave_stream(p, p->state != PLACED_WAITS && !p->acked);
+	/* What it sent is of no use to the next one. */
+	if (w->lost)
+		spool_remove(&p->spool);
 	w->placed = NULL;
 	free_placed(p);
+	streams_sweep(w->l);
 }
 
 static void account(struct worker *w)
@@ -302,6 +311,7 @@ static int clear(struct worker *w, struct err *err)
 
 const struct worker_ops worker_placed = {
 	.make = make,
+	.prepare = prepare,
 	.start = start,
 	.end = end,
 	.stop = stop,

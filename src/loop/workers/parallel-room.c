@@ -15,7 +15,8 @@
 #define DISK_EACH (64 * MiB)	/* of a worktree besides the checkout: logs, the sandbox's home */
 #define CHECKOUTS 2		/* of a worktree: its files, and what a build makes of them */
 #define FILES_EACH 4
-#define FILES_PLACED 6	     /* of a worker elsewhere */
+#define FILES_STREAM 4	     /* of a command that gives workers elsewhere */
+#define FILES_PLACED 2	     /* of each worker of it */
 #define FILES_OWN 128	     /* descriptors of the loop itself */
 #define DISK_OWN (256 * MiB) /* stays free for everything else */
 
@@ -88,7 +89,7 @@ static int try_sandbox(struct loop *l, struct err *err)
 static int open_placed(struct loop *l, const char *name, struct err *err)
 {
 	struct rlimit files = {0};
-	uint64_t fit;
+	uint64_t fit, each;
 
 	l->placement = config_place(l->config, name);
 	if (!l->placement)
@@ -103,7 +104,9 @@ static int open_placed(struct loop *l, const char *name, struct err *err)
 		files.rlim_cur = files.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &files);
 	}
-	fit = without(files.rlim_cur, FILES_OWN) / FILES_PLACED;
+	each = FILES_PLACED +
+	       (l->placement->slots ? (FILES_STREAM - 1) / l->placement->slots + 1 : FILES_STREAM);
+	fit = without(files.rlim_cur, FILES_OWN) / each;
 	l->slots = (size_t)less(fit ? fit : 1, l->q.parallel);
 	show_line(&l->show, l->slots < l->q.parallel ? STYLE_YELLOW : STYLE_NONE,
 		  "up to %zu task%s at once on %s%s", l->slots, l->slots == 1 ? "" : "s", name,

@@ -19,6 +19,8 @@ static void note_placed(const struct worker *w, json_t *row)
 			(void)json_object_set_new(row, texts[i].key, json_text(texts[i].text));
 	(void)json_object_set_new(row, "epoch", json_integer(w->epoch));
 	(void)json_object_set_new(row, "tries", json_integer(w->tries));
+	if (w->hub)
+		(void)json_object_set_new(row, "hub", json_integer((json_int_t)w->hub));
 }
 
 void worker_note(const struct worker *w)
@@ -68,6 +70,7 @@ void worker_read_row(struct worker *w, const json_t *row)
 	w->checkpoint = text_of(row, "checkpoint");
 	w->epoch = (unsigned)number_of(row, "epoch");
 	w->tries = (unsigned)number_of(row, "tries");
+	w->hub = number_of(row, "hub");
 	w->taken_tokens = number_of(row, "tokens");
 	w->taken_waited = number_of(row, "waited");
 	w->code = (int)json_integer_value(code);

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "loop/notify/notify.h"
 #include "loop/placed/placed.h"
@@ -15,6 +16,7 @@ struct pool {
 	size_t n, max, slots;
 	const char *base;      /* see pool_set_base() */
 	struct ev_defer serve; /* a worker has ended */
+	struct ev_timer paced; /* the provider takes more */
 	bool waits;	       /* for the end of a worker, not for that of a command */
 	bool ran;	       /* there was a worker */
 	bool told;
@@ -73,6 +75,7 @@ static int make_place(struct worker *w, const char *head, struct err *err)
 	return r < 0 ? r : work_begin(w->l->work, w->task, err);
 }
 
+/* The caller saves the row and makes its place. */
 static int new_worker(struct pool *p, struct task *t, struct err *err)
 {
 	struct loop_state *s = &p->l->state;
@@ -98,11 +101,18 @@ static int new_worker(struct pool *p, struct task *t, struct err *err)
 	}
 	state_task_set(s, t->id, "branches", json_integer((json_int_t)number));
 	worker_note(w);
-	r = state_save(s, err);
+	return 0;
+}
+
+static int make_new(struct worker *w, struct err *err)
+{
+	struct repo_oid head = {0};
+	int r = repo_head(w->l->repo, &head, NULL, err);
+
 	if (r == 0)
-		r = make_place(w, p->base ? p->base : head.hex, err);
+		r = make_place(w, w->pool->base ? w->pool->base : head.hex, err);
 	if (r == 0)
-		show_line(&p->l->show, STYLE_BOLD, "%s %s %s", t->id, w->path ? "in" : "on",
+		show_line(&w->l->show, STYLE_BOLD, "%s %s %s", w->task->id, w->path ? "in" : "on",
 			  w->path ? w->path : w->place);
 	return r;
 }
@@ -228,12 +238,19 @@ static int add_ready(struct pool *p, size_t n, struct err *err)
 		return 0;
 	for (size_t i = 0; r == 0 && i < found; i++)
 		r = new_worker(p, ready[i], err);
+	/* One write for all: a thousand rows are not written a thousand times. */
+	if (r == 0 && found)
+		r = state_save(&l->state, err);
+	for (size_t i = p->n - found; r == 0 && i < p->n; i++)
+		r = make_new(p->w[i], err);
 	return r;
 }
 
 static int start_waiting(struct pool *p, const struct loop_used *left, size_t n, struct err *err)
 {
 	size_t waiting = count(p, WORKER_WAITS), started = 0;
+	cleanup_free struct worker **set = xcalloc(n + 1, sizeof(struct worker *));
+	bool noted = false;
 	int r = 0;
 
 	n = n < waiting ? n : waiting;
@@ -242,19 +259,36 @@ static int start_waiting(struct pool *p, const struct loop_used *left, size_t n,
 
 		if (w->state != WORKER_WAITS)
 			continue;
-		w->share = share_of(left, n, started++);
+		w->share = share_of(left, n, started);
 		w->began = p->l->state.active_ms;
-		r = w->ops->start(w, err);
+		set[started++] = w;
+		noted |= w->ops->prepare != NULL;
+		r = w->ops->prepare ? w->ops->prepare(w, err) : 0;
 	}
+	if (r == 0 && noted)
+		r = state_save(&p->l->state, err);
+	for (size_t i = 0; r == 0 && i < started; i++)
+		r = set[i]->ops->start(set[i], err);
 	return r;
+}
+
+static size_t slots_now(struct pool *p)
+{
+	uint64_t now = now_ms(), next;
+	size_t slots = pace_slots(&p->l->pace, now, p->slots);
+
+	next = pace_next(&p->l->pace, now);
+	if (next)
+		ev_timer_set(p->l->ev, &p->paced, next);
+	return slots;
 }
 
 /* Fills the free slots: first with workers that wait for a share, then with ready tasks. */
 static int fill(struct pool *p, struct err *err)
 {
 	const struct loop_used left = unshared(p);
-	size_t running = count(p, WORKER_RUNS);
-	size_t n = shares(p, &left, running < p->slots ? p->slots - running : 0);
+	size_t running = count(p, WORKER_RUNS), slots = slots_now(p);
+	size_t n = shares(p, &left, running < slots ? slots - running : 0);
 	int r;
 
 	if (p->drains || control_wants_end(&p->l->control) || n == 0)
@@ -277,9 +311,10 @@ static void judge_death(struct worker *w)
 		show_line(&w->l->show, STYLE_RED, "the worker of %s %s%s was lost: %s", w->task->id,
 			  w->node ? "on " : "at ", w->node ? w->node : w->place, w->why);
 	else
-		show_line(&w->l->show, STYLE_RED, "the worker of %s was ended by %s %d",
+		show_line(&w->l->show, STYLE_RED, "the worker of %s was ended by %s %d%s%s",
 			  w->task->id, killed ? "signal" : "an error: exit",
-			  killed ? w->code - 128 : w->code);
+			  killed ? w->code - 128 : w->code, w->place ? ": " : "",
+			  w->place ? w->why : "");
 	w->code = ++w->deaths < DEATHS_MAX && !w->hopeless ? LOOP_LIMIT : EXIT_RUNTIME;
 }
 
@@ -288,6 +323,9 @@ static int collect(struct pool *p, struct worker *w, struct err *err)
 {
 	w->ops->account(w);
 	w->ops->stop(w);
+	if (w->yields && w->code == LOOP_PAUSED && !control_wants_end(&w->l->control))
+		w->code = LOOP_LIMIT;
+	w->yields = false;
 	judge_death(w);
 	w->state = w->rejected || worker_is_final(w->code) ? WORKER_FINAL
 		   : w->code == LOOP_LIMIT		   ? WORKER_WAITS
@@ -318,6 +356,45 @@ static void on_serve(struct ev *ev, struct ev_defer *d)
 		p->failure = serve(p, &p->err);
 	if (p->waits)
 		ev_stop(ev);
+}
+
+static void on_paced(struct ev *ev, struct ev_timer *t)
+{
+	ev_defer(ev, &ev_owner(t, struct pool, paced)->serve);
+}
+
+/* The last ones that were started end after their iteration, and go on when there is room. */
+static void yield(struct pool *p, size_t most)
+{
+	size_t running = count(p, WORKER_RUNS);
+
+	for (size_t i = p->n; i > 0 && running > most; i--) {
+		struct worker *w = p->w[i - 1];
+
+		if (w->state != WORKER_RUNS)
+			continue;
+		running--;
+		w->yields = true;
+		w->ops->end(w, false);
+	}
+}
+
+void pool_limited(struct pool *p, uint64_t for_ms)
+{
+	struct loop *l = p->l;
+
+	if (pace_limited(&l->pace, now_ms(), for_ms, count(p, WORKER_RUNS))) {
+		show_line(
+			&l->show, STYLE_YELLOW,
+			"a worker met the provider's limit: from now on %zu at once, and one more "
+			"after each quiet ten minutes",
+			l->pace.most);
+		yield(p, l->pace.most);
+	}
+	for (size_t i = 0; i < p->n; i++)
+		if (p->w[i]->state == WORKER_RUNS)
+			placed_tell_limit(p->w[i]);
+	(void)slots_now(p);
 }
 
 void pool_worker_ended(struct pool *p)
@@ -483,6 +560,8 @@ static int leave_rest(struct pool *p, int *ret_code, struct err *err)
 static void pool_done(struct pool *p)
 {
 	p->l->control.workers = NULL;
+	ev_timer_stop(p->l->ev, &p->paced);
+	p->failure = -ECANCELED; /* nothing is served any more */
 	for (size_t i = 0; i < p->n; i++) {
 		worker_done(p->w[i]);
 		free(p->w[i]);
@@ -493,7 +572,7 @@ static void pool_done(struct pool *p)
 int parallel_run(struct loop *l, bool *ret_ran, int *ret_code, struct err *err)
 {
 	size_t rows = json_object_size(l->state.workers);
-	struct pool p = {.l = l, .slots = l->slots, .serve.fn = on_serve};
+	struct pool p = {.l = l, .slots = l->slots, .serve.fn = on_serve, .paced.fn = on_paced};
 	int r;
 
 	*ret_code = -1;
@@ -514,5 +593,7 @@ int parallel_run(struct loop *l, bool *ret_ran, int *ret_code, struct err *err)
 		r = leave_rest(&p, ret_code, err);
 	*ret_ran = p.ran;
 	pool_done(&p);
+	if (l->placement)
+		streams_end(l);
 	return r;
 }

@@ -78,6 +78,9 @@ enum worker_state {
 struct worker_ops {
 	/* Before its first start: its branch begins at `head`, or is there already. */
 	int (*make)(struct worker *w, const char *head, struct err *err);
+	/* NULL, or puts into its row what has to be written down before it is started: the rows of
+	 * all that are started together are written once. */
+	int (*prepare)(struct worker *w, struct err *err);
 	/* Starts the worker, or resumes it. */
 	int (*start)(struct worker *w, struct err *err);
 	/* Asks it to end: at once, or after its iteration. */
@@ -124,13 +127,17 @@ struct worker {
 	char *base;	       /* the commit that its branch began at */
 	char *checkpoint;      /* the last commit that was taken over; NULL: none */
 	unsigned epoch, tries; /* tries: attempts of this epoch, as the node counts them */
+	uint64_t hub;	       /* whose slot it has or had last; 0: it had a stream for itself */
 	bool hopeless;	       /* another worker would be lost in the same way */
+	bool yields;	       /* it was told to end, as too many work for the provider */
 	bool lost;	       /* it ended without a verdict */
 	bool rejected;	       /* its commits are not taken; `why` says why */
 };
 
 /* parallel.c: called by the worker's process when it has ended. */
 void pool_worker_ended(struct pool *p);
+/* A worker elsewhere met a limit of the provider that holds for that time; 0: it is not known. */
+void pool_limited(struct pool *p, uint64_t for_ms);
 /* While a merge is unverified, new branches start from this commit; NULL: from the head. */
 void pool_set_base(struct pool *p, const char *base);
 

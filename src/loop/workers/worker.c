@@ -27,8 +27,9 @@ void worker_line(void *arg, const char *line, size_t n)
 {
 	struct worker *w = arg;
 	cleanup_free char *text = xstrndup(line, n);
-	/* The worker's line starts with the time of day, which show_line() adds again. */
-	const char *p = n > 10 && text[2] == ':' && text[5] == ':' ? text + 10 : text;
+	/* The worker's line starts with the time of day, which show_line() adds again. A line of a
+	 * hostile node may have a NUL in it, and its text ends there. */
+	const char *p = strlen(text) > 10 && text[2] == ':' && text[5] == ':' ? text + 10 : text;
 
 	show_line(&w->l->show, STYLE_NONE, "[%s] %s", w->task->id, p);
 }

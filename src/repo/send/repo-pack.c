@@ -69,7 +69,10 @@ static int point(struct repo_job *j, json_t *out, struct err *err)
 
 	if (r < 0)
 		return r;
-	if (git_commit_lookup(&commit, j->git, &oid) < 0)
+	r = git_commit_lookup(&commit, j->git, &oid);
+	if (r == GIT_ENOTFOUND)
+		return err_set(err, ENOENT, "there is no commit %s", w->commit);
+	if (r < 0)
 		return gitlib_err(err, w->commit);
 	if (git_reference_lookup(&old, j->git, name) == 0) {
 		const git_oid *is = git_reference_target(old);

@@ -1,4 +1,4 @@
-#include "loop/placed/place.h"
+#include "compose/place.h"
 
 #include <ctype.h>
 #include <sha256.h>
