@@ -107,6 +107,10 @@ BARS = {
     "fleet.memory": Bar("fleet", "memory of ralph at home for each worker on another machine, PSS, 200 of them", None, "MiB", "value", "<=", 1),
     "fleet.processes": Bar("fleet", "processes of ralph at home for each such worker, besides the srun or ssh", None, "", "value"),
     "fleet.descriptors": Bar("fleet", "descriptors of ralph at home for each such worker", None, "", "value"),
+    "fleet.slots.memory": Bar("fleet", "memory of ralph at home for each worker on another machine, PSS, 1,000 of them with 16 on each stream",
+                              None, "MiB", "value", "<=", 1),
+    "fleet.slots.processes": Bar("fleet", "processes of ralph at home for each of these", None, "", "value"),
+    "fleet.slots.descriptors": Bar("fleet", "descriptors of ralph at home for each of these", None, "", "value"),
     "fleet.task": Bar("fleet", "a task through `ralph worker` on the same machine, 8 at once", "`--parallel 8`", "ms", "extra"),
     "fleet.rate": Bar("fleet", "tasks of a trivial agent through `ralph worker` on the same machine, 8 at once", "`--parallel 8`", "/min", "rate"),
     # git in a sandbox.

@@ -1,5 +1,5 @@
-"""nodes.py SOCKET: any number of nodes in one process, for bench/fleet: each connection is a worker that takes its task and then works
-forever. The numbers of the messages are those of src/wire/fleet.h. Prints a line for each task that a worker has whole."""
+"""nodes.py SOCKET: any number of nodes in one process, for bench/fleet: each connection is a worker with as many slots as home asks for,
+which takes its tasks and then works forever. The numbers of the messages are those of src/wire/fleet.h. Prints a line for each task that a worker has whole."""
 import asyncio
 import json
 import os
@@ -26,7 +26,7 @@ async def node(reader, writer):
     def put(name, body):
         writer.write(HEAD.pack(T[name], 0, len(body)) + body + b"\n")
 
-    whole = b""
+    whole = b""  # the frames of a message follow each other
     try:
         while True:
             kind, _, n = HEAD.unpack(await reader.readexactly(HEAD.size))
@@ -41,7 +41,7 @@ async def node(reader, writer):
                 start = json.loads(whole)
                 put("HELLO", json.dumps({
                     "protocol": start["protocol"], "version": start["version"], "node": "node", "job": "", "engine": "native", "usable": True,
-                    "why": "", "agents": [], "slots": 1, "pid": 1, "time_ms": int(time.time() * 1000)}).encode())
+                    "why": "", "agents": [], "slots": start["slots"], "pid": 1, "time_ms": int(time.time() * 1000)}).encode())
             elif name == T["GO"]:
                 print("task", flush=True)
             elif name == T["PING"]:

@@ -202,7 +202,7 @@ static void check_place(const struct preflight_input *in, struct preflight *p)
 	cleanup_(place_offer_done) struct place_offer o = {0};
 	const char *name = in->config->fleet.place;
 	const struct place_row *bad = NULL;
-	cleanup_buf struct buf b;
+	cleanup_buf struct buf b = {0};
 	struct err err = {0};
 
 	if (!in->place || !name || !*name)

@@ -85,17 +85,24 @@ static int keep_reached(const struct work *w, struct err *err)
 	return r;
 }
 
-int work_begin(struct work *w, struct task *t, struct err *err)
+int work_begin_all(struct work *w, struct task *const *t, size_t n, struct err *err)
 {
 	struct err why = {0};
 	int r;
 
-	t->state = TASK_BUSY;
-	t->attempts++;
+	for (size_t i = 0; i < n; i++) {
+		t[i]->state = TASK_BUSY;
+		t[i]->attempts++;
+	}
 	r = work_save(w, err);
 	if (r == 0 && w->from->gh && gh_status(w->from->gh, "in-progress", &why) < 0)
 		strv_pushf(&w->news, "%s could not be labelled: %s", w->source, why.msg);
 	return r;
+}
+
+int work_begin(struct work *w, struct task *t, struct err *err)
+{
+	return work_begin_all(w, &t, 1, err);
 }
 
 int turn_source(struct work *w, struct buf *text, struct listing *l, struct err *err)

@@ -128,6 +128,8 @@ struct work_counts work_count(const struct work *w, unsigned attempts_max);
 /* Begins an attempt: the task is busy and the attempt counted; saved. An issue is labelled in
  * progress. */
 int work_begin(struct work *w, struct task *t, struct err *err);
+/* The same for several tasks, saved once. */
+int work_begin_all(struct work *w, struct task *const *t, size_t n, struct err *err);
 /* Undoes the attempt that work_begin() counted (a rate limit); the task is ready. Saved. */
 int work_give_back(struct work *w, struct task *t, struct err *err);
 

@@ -78,12 +78,13 @@ struct node {
 	char *dir; /* NULL: not made yet */
 	int lock;
 	struct slot *slots[FLEET_SLOTS_MAX];
-	bool started;  /* START came */
-	bool keep_job; /* it is not this worker's to cancel */
-	bool ending;   /* slots end, then this does */
-	bool deaf;     /* the stream is of no use any more */
-	int code;      /* exit code; -1: not known yet */
-	char *why;     /* for stderr; NULL: nothing to say */
+	unsigned tasks; /* that came: names of their directories */
+	bool started;	/* START came */
+	bool keep_job;	/* it is not this worker's to cancel */
+	bool ending;	/* slots end, then this does */
+	bool deaf;	/* the stream is of no use any more */
+	int code;	/* exit code; -1: not known yet */
+	char *why;	/* for stderr; NULL: nothing to say */
 };
 
 /* node.c */

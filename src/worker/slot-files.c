@@ -69,7 +69,8 @@ int slot_files_make(struct slot *s, struct err *err)
 	const struct fleet_task *t = &s->task;
 	int r = 0;
 
-	s->dir = xasprintf("%s/%u", s->n->dir, s->id);
+	/* The last task of this slot may still be cleared away. */
+	s->dir = xasprintf("%s/%u", s->n->dir, s->n->tasks++);
 	s->workspace = path_join(s->dir, "ws");
 	if (mkdir(s->dir, 0700) < 0)
 		return err_sys(err, errno, "cannot make '%s'", s->dir);

@@ -264,6 +264,9 @@ static int take_pack(struct slot *s, const struct fleet_msg *m, struct err *err)
 {
 	int r;
 
+	/* The task failed here while home was sending. */
+	if (s->state >= SLOT_SENDS)
+		return 0;
 	if (s->state != SLOT_PACKS || s->pack_done)
 		return err_set(err, EPROTO, "a pack came that nothing asked for");
 	s->pack_bytes += m->len;
@@ -290,6 +293,10 @@ static int take_go(struct slot *s, const struct fleet_msg *m, struct err *err)
 
 	if (r < 0)
 		return r;
+	if (s->state >= SLOT_SENDS) {
+		fleet_done(&end);
+		return 0;
+	}
 	closep(&s->pack);
 	if (s->state != SLOT_PACKS || !streq(end.lease, s->task.lease) ||
 	    !streq(end.head, s->task.start))

@@ -100,7 +100,7 @@ hubs() {
 	hub_loop --parallel 2 -n 100
 	ends 0
 	merged US-1 US-2 US-3 US-4 US-5 US-6
-	same 1 "$(wc -l <"$T/hubs")"
+	same 1 "$(wc -l <"$T/hubs")" || fail "$(cat "$T/err")"
 	hubs 0
 	same '' "$(find "$T/n" -mindepth 1 -maxdepth 1 -name 'rw-*')"
 }

@@ -9,7 +9,7 @@
  * DOC: Theory of operation
  *
  * A placed worker: the task of a worker is done by `ralph worker` on another machine. A command of the
- * user's (place.c) gives a stream of bytes to it; wire/fleet.h says what goes over it. Home speaks
+ * user's (compose/place.c) gives a stream of bytes to it; wire/fleet.h says what goes over it. Home speaks
  * first. What comes back is a node's word and judged as an agent's: nothing of it is used before it was
  * read strictly, and commits pass the import's quarantine and the loop's own checks (placed-take.c).
  *

@@ -110,7 +110,7 @@ static int make_new(struct worker *w, struct err *err)
 	int r = repo_head(w->l->repo, &head, NULL, err);
 
 	if (r == 0)
-		r = make_place(w, w->pool->base ? w->pool->base : head.hex, err);
+		r = w->ops->make(w, w->pool->base ? w->pool->base : head.hex, err);
 	if (r == 0)
 		show_line(&w->l->show, STYLE_BOLD, "%s %s %s", w->task->id, w->path ? "in" : "on",
 			  w->path ? w->path : w->place);
@@ -243,7 +243,7 @@ static int add_ready(struct pool *p, size_t n, struct err *err)
 		r = state_save(&l->state, err);
 	for (size_t i = p->n - found; r == 0 && i < p->n; i++)
 		r = make_new(p->w[i], err);
-	return r;
+	return r < 0 || !found ? r : work_begin_all(l->work, ready, found, err);
 }
 
 static int start_waiting(struct pool *p, const struct loop_used *left, size_t n, struct err *err)
