@@ -68,6 +68,7 @@ struct loop {
 	size_t slots;			      /* of --parallel; 1: one task at a time */
 	const struct config_place *placement; /* where workers run; NULL: here */
 	struct placed_cred *placed_cred;      /* asked for them; NULL: not yet */
+	struct placed_gate *placed_gate;      /* what dials for them; NULL: not yet */
 	struct placed_base *placed_base;      /* what they start from; NULL: nothing was sent yet */
 	struct ev *ev;
 	struct control control;

@@ -34,6 +34,7 @@ static void take_word(struct placed *p, const json_t *summary)
 	share_of(p, &b);
 	json_decref(p->summary);
 	p->summary = placed_word(summary, &b);
+	placed_tunnels_judge(p);
 }
 
 /* False: it is of another epoch, and dropped. */
@@ -278,12 +279,14 @@ static const struct {
 	void (*fn)(struct placed *p, const struct fleet_msg *m);
 	bool early; /* also before the task was sent whole */
 } handlers[FLEET_TYPE_N] = {
-	[FLEET_HELLO] = {on_hello, true},    [FLEET_PING] = {on_ping, true},
-	[FLEET_PONG] = {on_pong, true},	     [FLEET_LINE] = {on_line, false},
-	[FLEET_RECORD] = {on_record, false}, [FLEET_CHECKPOINT] = {on_checkpoint, false},
-	[FLEET_PACK] = {on_pack, false},     [FLEET_VERDICT] = {on_verdict, false},
-	[FLEET_ASK] = {placed_ask, false},   [FLEET_EVENT] = {on_ignored, false},
-	[FLEET_LOG] = {on_ignored, false},   [FLEET_QUESTION] = {on_ignored, false},
+	[FLEET_HELLO] = {on_hello, true},	[FLEET_PING] = {on_ping, true},
+	[FLEET_PONG] = {on_pong, true},		[FLEET_LINE] = {on_line, false},
+	[FLEET_RECORD] = {on_record, false},	[FLEET_CHECKPOINT] = {on_checkpoint, false},
+	[FLEET_PACK] = {on_pack, false},	[FLEET_VERDICT] = {on_verdict, false},
+	[FLEET_ASK] = {placed_ask, false},	[FLEET_EVENT] = {on_ignored, false},
+	[FLEET_LOG] = {on_ignored, false},	[FLEET_QUESTION] = {on_ignored, false},
+	[FLEET_OPEN] = {placed_tunnel, false},	[FLEET_DATA] = {placed_tunnel, false},
+	[FLEET_CLOSE] = {placed_tunnel, false}, [FLEET_WINDOW] = {placed_tunnel, false},
 };
 
 void placed_message(struct placed *p, const struct fleet_msg *m)

@@ -69,7 +69,11 @@ void placed_flush(struct placed *p)
 
 static void on_writable(struct ev *ev, struct ev_io *io, uint32_t events)
 {
-	placed_flush(ev_owner(io, struct placed, out_io));
+	struct placed *p = ev_owner(io, struct placed, out_io);
+
+	placed_flush(p);
+	if (fleet_out_pending(&p->to) < FLEET_QUEUE_LOW)
+		placed_tunnels_resume(p);
 }
 
 /* ---- the lease ---- */
@@ -238,6 +242,7 @@ void placed_close(struct placed *p)
 	struct ev *ev = p->w->l->ev;
 
 	placed_cred_forget(p);
+	placed_tunnels_free(p);
 	ev_timer_stop(ev, &p->ping);
 	ev_timer_stop(ev, &p->lease);
 	ev_timer_stop(ev, &p->end);
