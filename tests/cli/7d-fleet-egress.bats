@@ -268,3 +268,26 @@ answered() {
 	goes_on
 	same "$KEY" "$(sent x-api-key)"
 }
+
+@test 'the audit says of each credential whether it is relayed, used at home or refused' {
+	at_node 'credentials: [{name: anthropic}, {name: demo, source: "env:DEMO"}]' \
+		'network: {rules: [{host: allowed.test, credential: demo}]}'
+	sed -i 's/^fleet:/fleet:\n  place: here/' "$XDG_CONFIG_HOME/ralph/config.yaml"
+	export ANTHROPIC_API_KEY=sk-ant-api03-lasting DEMO=lasting
+	run -0 ralph audit -- true
+	has "$output" 'here: connections are made by this machine, as its rules allow'
+	has "$output" 'anthropic  is used at home, and does not leave it'
+	has "$output" 'demo  may never expire and is used by rules, so it does not leave home'
+	run -0 ralph audit --json -- true
+	same "{'name': 'here', 'egress': 'home', 'credentials': {'anthropic': 'home', 'demo': 'refused'}}" \
+		"$(python3 -c 'import json, sys; print(json.loads(sys.argv[1])["placement"])' "$output")"
+	sed -i 's/egress: home/dial: relay/' "$XDG_CONFIG_HOME/ralph/config.yaml"
+	run -0 ralph audit -- true
+	has "$output" "by the node's gateway"
+	has "$output" "anthropic  is given to the node's gateway for one request each time"
+	unset ANTHROPIC_API_KEY
+	login sk-ant-oat01-access sk-ant-ort01-refresh
+	sed -i 's/dial: relay/dial: home/' "$XDG_CONFIG_HOME/ralph/config.yaml"
+	run -0 ralph audit -- true
+	has "$output" "anthropic  is given to the node's gateway for one request each time"
+}
