@@ -2,7 +2,7 @@
 # runs: root user
 # seconds: 60
 # What home dials for nodes: `egress: home`, for machines without a network, and `dial: home`, for keys that do not leave home.
-# shellcheck disable=SC2016,SC2030,SC2031,SC2154
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2154
 load helpers
 load loop
 load fleet
@@ -104,7 +104,7 @@ localhost@5432 EPERM
 169.254.169.254@80 EPERM
 [::1]@5432 EPERM
 nothing EHOSTUNREACH
-endpoints EPERM' "$(asks open=allowed.test@443+other.test@443+allowed.test@22+flip.test@443+loop.test@443+link.test@443+localhost@5432+127.0.0.1@5432+10.1.2.3@443+169.254.169.254@80+[::1]@5432+nothing+endpoints \
+endpoints EPERM' "$(asks 'open=allowed.test@443+other.test@443+allowed.test@22+flip.test@443+loop.test@443+link.test@443+localhost@5432+127.0.0.1@5432+10.1.2.3@443+169.254.169.254@80+[::1]@5432+nothing+endpoints' \
 		'network: {allow: ["allowed.test:443", flip.test, loop.test, link.test, "localhost:5432"]}')"
 	nothing_for other.test
 	no_packet_to 10.1.2.3
@@ -154,10 +154,10 @@ provider_at_home() {
 	SH
 }
 
-# with_provider: further lines of the configuration.
+# with_provider: the configuration with it.
 with_provider() {
 	unset RALPH_AGENT
-	at_node "$@" 'agent: command' 'credentials: [{name: anthropic}]' 'providers:' \
+	at_node 'agent: command' 'credentials: [{name: anthropic}]' 'providers:' \
 		"  anthropic: {origin: \"https://provider.test:$PROV_PORT\", ca_file: $PROV/ca.pem}"
 	export ANTHROPIC_API_KEY=$KEY
 }
