@@ -23,7 +23,7 @@ T = {n: i for i, n in enumerate(NAMES)}
 MORE = 1 << 31
 MAX = 65536
 HEAD = struct.Struct("<III")
-GW_HEADER, GW_HEADER_IS = 78, 79  # enum gw_type
+GW_HEADER, GW_HEADER_IS = 85, 86  # enum gw_type
 
 
 dialled = {}  # channel: socket

@@ -20,7 +20,6 @@ HOW is one or several words with commas between, each with =VALUE where it needs
     ask=NAME+NAME    asks for these credentials, for a request to api.example.com
     open=TARGET+…    asks home for tunnels to these: HOST@PORT, or endpoints; `opened` has what home says to each. Through
                      one that stands it sends send=TEXT or, with hello=NAME, a ClientHello for that name, and notes the answer
-    flood=N          sends N bytes through the first of them, and reads nothing back: credit counts
     hold=FILE        waits for this file before its verdict
     unusable         no sandbox can run here
 T: where it writes what it was told, from its arguments: HOW:DIR."""
@@ -40,7 +39,7 @@ import time
  PACK, PING, PONG, OPEN, OPENED, DATA, CLOSE, WINDOW) = range(1, 27)
 MORE = 0x80000000
 MESSAGE = 65536
-GW_HEADER = 78  # of wire/gateway-proto.h
+GW_HEADER = 85  # of wire/gateway-proto.h
 
 how, told = (sys.argv[1].rsplit(":", 1) + [""])[:2]
 HOW = {}
