@@ -137,6 +137,23 @@ static void refuse_leaf(const struct part *p, const struct wire_msg *m)
 	(void)wire_send(p->sock, (enum wire_type)GW_LEAF_IS, m->id, &b, NULL, 0);
 }
 
+static void take(struct part *p, const struct wire_msg *m)
+{
+	switch ((unsigned)m->type) {
+	case GW_EVENT:
+		on_event(p->g, m);
+		break;
+	case CRED_USED:
+		on_use(p->g, m);
+		break;
+	case GW_LEAF:
+		refuse_leaf(p, m);
+		break;
+	default: /* health, usage: the node's loop has its own */
+		break;
+	}
+}
+
 static void on_part(struct ev *ev, struct ev_io *io, uint32_t events)
 {
 	struct part *p = ev_owner(io, struct part, io);
@@ -145,24 +162,22 @@ static void on_part(struct ev *ev, struct ev_io *io, uint32_t events)
 
 	wire_msg_init(&m);
 	r = wire_recv(p->sock, &m);
-	if (r == -EAGAIN)
-		return;
-	if (r <= 0) {
+	if (r > 0)
+		take(p, &m);
+	else if (r != -EAGAIN)
 		ended(p->g, "one of its programs has ended");
-		return;
-	}
-	switch ((unsigned)m.type) {
-	case GW_EVENT:
-		on_event(p->g, &m);
-		break;
-	case CRED_USED:
-		on_use(p->g, &m);
-		break;
-	case GW_LEAF:
-		refuse_leaf(p, &m);
-		break;
-	default: /* health, usage: the node's loop has its own */
-		break;
+}
+
+/* What they have said until now; the loop does not wait for more. */
+static void hear_out(struct part *p)
+{
+	for (int i = 0, r = 1; i < TOLD_MAX && r > 0 && p->sock >= 0; i++) {
+		cleanup_wire_msg struct wire_msg m;
+
+		wire_msg_init(&m);
+		r = wire_recv(p->sock, &m);
+		if (r > 0)
+			take(p, &m);
 	}
 }
 
@@ -423,6 +438,8 @@ void placed_gate_free(struct loop *l)
 
 	if (!g)
 		return;
+	for (size_t i = 0; i < PART_N; i++)
+		hear_out(&g->parts[i]);
 	stop(g);
 	strv_done(&g->phantoms);
 	strv_done(&g->told);
