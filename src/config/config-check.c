@@ -377,9 +377,7 @@ const char *check_place_slots(const char *s)
 
 const char *check_egress(const char *s)
 {
-	if (streq(s, "home"))
-		return "cannot be had: this version does not dial for nodes; use node";
-	return streq(s, "node") ? NULL : "is no way out; use node";
+	return streq(s, "home") || streq(s, "node") ? NULL : "is no way out; use home or node";
 }
 
 const char *check_dial(const char *s)

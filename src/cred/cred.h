@@ -96,6 +96,7 @@ struct cred_provider {
 	const char *placeholder; /* a variable that clients inside insist on: it gets the phantom;
 				    NULL: none */
 	const char *login;	 /* the command that logs in: "claude /login" */
+	bool ends; /* what a request gets ends by itself: a signature, or a token of some hours */
 	const char *const *requests; /* "POST /v1/messages" …: what may be asked with it; no request
 					that would mint, list or change credentials */
 	const struct cred_login_file *file; /* NULL: there is none */

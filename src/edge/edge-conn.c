@@ -154,6 +154,14 @@ static void on_describe(const struct conn *c, struct gw_event *e)
 	(void)e;
 }
 
+static bool all_met(const struct gw_listener *of, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (of[i].kind != GW_LISTEN_NODE && of[i].kind != GW_LISTEN_ENDPOINTS)
+			return false;
+	return true;
+}
+
 static int on_listen(struct gw *gw, struct wire_msg *m, struct err *err)
 {
 	cleanup_free struct gw_listener *rows_of = NULL;
@@ -162,8 +170,8 @@ static int on_listen(struct gw *gw, struct wire_msg *m, struct err *err)
 
 	if (gw_get_listeners(m, &rows_of, &n) < 0 || e->n_listeners + n > GW_LISTENERS_MAX)
 		return err_set(err, EPROTO, "the supervisor's listeners are malformed");
-	/* Listeners without sockets are allowed only with an outpost, which has the sockets. */
-	if (n && m->n_fds == 0 && !(gw->config && gw->config->outpost))
+	/* An outpost has the sockets, or connections come by GW_MEET. */
+	if (n && m->n_fds == 0 && !(gw->config && gw->config->outpost) && !all_met(rows_of, n))
 		return err_set(err, EPROTO, "the supervisor's listeners have no sockets");
 	e->listeners = xrealloc(e->listeners, e->n_listeners + n, sizeof(*e->listeners));
 	for (size_t i = 0; i < n; i++)
@@ -185,16 +193,16 @@ static int on_set_up(struct gw *gw, struct wire_msg *m, struct err *err)
 	return 0;
 }
 
-/* After GW_START nothing but the frames that both programs take. */
+/* After GW_START: connections that no listener here has accepted, and the frames that both programs take. */
 static void on_frame(struct gw *gw, struct wire_msg *m)
 {
-	(void)m;
-	gw_quit(gw);
+	if ((int)m->type != GW_MEET || listener_meet(gw, m) < 0)
+		gw_quit(gw);
 }
 
 static bool is_own(const struct conn *c)
 {
-	return c->speaks == SPEAKS_DIAL;
+	return c->speaks == SPEAKS_DIAL || own(c)->route;
 }
 
 static void on_new_policy(struct gw *gw)

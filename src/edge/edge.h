@@ -46,9 +46,10 @@ struct edge_conn {
 
 	/* A dial of the gateway's, with SPEAKS_DIAL. */
 	uint32_t question;
-	bool plain;		      /* for a request without TLS */
-	const struct gw_route *route; /* that needs no rule, or NULL */
-	enum edge_first first;	      /* in CONN_PASS: its bytes */
+	bool plain; /* for a request without TLS */
+	const struct gw_route
+		*route; /* that needs no rule, or NULL; a node's CONNECT may have one as well */
+	enum edge_first first; /* in CONN_PASS: its bytes */
 };
 
 static inline struct edge_conn *own(const struct conn *c)
@@ -97,6 +98,8 @@ uint32_t edge_tunnel_limit(const struct conn *c);
 void edge_tunnel_end(struct conn *c);
 
 /* pass.c: the lines to the gateway. */
+/* The route of which c's target is the origin, or that of a row; NULL: none. */
+const struct gw_route *edge_route_to(const struct conn *c);
 int pass_attach(struct gw *gw, struct err *err);
 /* Hands c over with the bytes that were read. */
 void pass_conn(struct conn *c, enum edge_first first);

@@ -28,6 +28,8 @@ static enum named name_of_hello(struct conn *c, const struct hello *h)
 		return conn_is_nameless(c) ? refused_by(c, &c->verdict) : NAMED_SAME;
 	if (host_parse(h->name, h->name_len, &server, &err) < 0)
 		return refused(c, "the ClientHello's server name is no host");
+	if (c->listen_kind == GW_LISTEN_NODE && !host_equal(&server, &c->host))
+		return refused(c, "the client names another server than the one allowed");
 	return conn_named(c, &server, own(c)->tunnel.retried);
 }
 

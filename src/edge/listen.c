@@ -23,10 +23,32 @@ void listener_serve(const struct listener *l, int fd, const union sockaddr_any *
 {
 	struct conn *c = edge_accept(l->gw, l, fd, dialled);
 
-	if (l->row.kind == GW_LISTEN_PROXY || l->row.kind == GW_LISTEN_ENDPOINTS)
+	if (l->row.kind == GW_LISTEN_PROXY || l->row.kind == GW_LISTEN_ENDPOINTS ||
+	    l->row.kind == GW_LISTEN_NODE)
 		conn_go(c, CONN_FIRST, "accepted");
 	else
 		edge_start_transparent(c);
+}
+
+int listener_meet(struct gw *gw, struct wire_msg *m)
+{
+	struct wire_reader rd;
+	uint32_t row;
+	int fd;
+
+	wire_read(&rd, m);
+	row = wire_get_u32(&rd);
+	if (wire_read_end(&rd) < 0 || row >= gw->edge->n_listeners ||
+	    gw->edge->listeners[row].io.fd >= 0)
+		return -EPROTO;
+	if (gw->health.connections >= gw->max_conns)
+		return 0; /* closed with its frame */
+	fd = wire_take_fd(m, 0);
+	if (fd < 0 || fd_set_nonblock(fd, true) < 0)
+		return -EPROTO;
+	gw->health.accepted++;
+	listener_serve(&gw->edge->listeners[row], fd, &(union sockaddr_any){0});
+	return 0;
 }
 
 static void accept_one(struct listener *l, int fd)

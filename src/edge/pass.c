@@ -16,7 +16,7 @@
 
 #include "edge/listen.h"
 #include "flow/refuse.h"
-#include "http/url.h"
+#include "flow/route-url.h"
 #include "policy/request-row.h"
 
 static_assert(IN_MAX <= EDGE_BYTES_MAX, "what was read of a connection fits its frame");
@@ -104,17 +104,14 @@ void pass_dialled(struct conn *c, const struct refusal *no)
 /* Does this URL lead to c's target? */
 static bool leads_to(const char *text, const struct conn *c)
 {
-	struct err err = {0};
 	struct host host;
 	struct url url;
 
-	return text && url_parse(text, strlen(text), &url) == 0 && url.scheme == URL_HTTPS &&
-	       host_parse(url.authority.host.p, url.authority.host.n, &host, &err) == 0 &&
-	       host_equal(&host, &c->host) && url_port(url.scheme, url.authority.port) == c->port;
+	return route_url_parse(text, &url, &host) && host_equal(&host, &c->host) &&
+	       url_port(url.scheme, url.authority.port) == c->port;
 }
 
-/* The route that has c's target for its origin, or a row that does. */
-static const struct gw_route *route_to(const struct conn *c)
+const struct gw_route *edge_route_to(const struct conn *c)
 {
 	const struct gw_config *cfg = c->gw->config;
 
@@ -145,7 +142,7 @@ static void judge_dial(struct conn *c, const struct edge_dial_frame *f)
 		refuse_as(c, GW_DENY, 403, err.msg);
 		return;
 	}
-	own(c)->route = f->route ? route_to(c) : NULL;
+	own(c)->route = f->route ? edge_route_to(c) : NULL;
 	if (f->route && !own(c)->route) {
 		refuse_final(c, GW_DENY, 403, "no provider of this sandbox is at that host");
 		return;

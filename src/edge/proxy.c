@@ -45,6 +45,10 @@ static void on_http(struct conn *c)
 		return;
 	c->speaks = SPEAKS_HTTP;
 	c->verb = GW_VERB_HTTP;
+	if (r < 0 && c->listen_kind == GW_LISTEN_NODE) {
+		refuse_as(c, GW_DENY, 400, "a node's gateway sends CONNECT alone");
+		return;
+	}
 	if (r < 0) {
 		pass_conn(c, EDGE_PROXY);
 		return;
@@ -59,7 +63,8 @@ static void on_sniffed(struct conn *c, enum sniff p)
 	 * A client without a phantom gets no information, and a protocol other than HTTP cannot
 	 * send one.
 	 */
-	if (c->listen_kind == GW_LISTEN_ENDPOINTS && p != SNIFF_HTTP && p != SNIFF_MORE) {
+	if ((c->listen_kind == GW_LISTEN_ENDPOINTS || c->listen_kind == GW_LISTEN_NODE) &&
+	    p != SNIFF_HTTP && p != SNIFF_MORE) {
 		conn_reset(c, "no HTTP");
 		return;
 	}
@@ -93,11 +98,55 @@ void edge_on_first(struct conn *c)
 		on_sniffed(c, sniff_protocol(c->in.data, c->in.len));
 }
 
+static void await_hello(struct conn *c)
+{
+	edge_say_yes(c);
+	if (c->state == CONN_DEAD)
+		return;
+	conn_go(c, CONN_HELLO, "allowed");
+	if (c->in.len)
+		conn_again(c);
+}
+
+/*
+ * For the gateway of a sandbox on a node. That gateway ends the TLS of inspected hosts, because the sandbox trusts
+ * its certificates, so every tunnel is opaque here. It names its target: an address that needs a name
+ * from the first bytes is refused. The services of this machine's loopback are not the node's.
+ */
+static void decide_for_node(struct conn *c)
+{
+	const struct gw_route *r = edge_route_to(c);
+
+	own(c)->route = r && *r->provider ? r : NULL;
+	if (own(c)->route)
+		c->verdict = (struct verdict){.allow = true, .rule = -1};
+	else
+		policy_name(c->gw->policy, &c->host, c->port, &c->verdict);
+	if (c->verdict.service) {
+		refuse_final(c, GW_DENY, 403, "a service of home's own loopback is not for a node");
+		return;
+	}
+	if (!c->verdict.allow) {
+		refuse_verdict(c, &c->verdict);
+		return;
+	}
+	c->verdict.inspect = false;
+	conn_set_rule(c, policy_rule_of(c->gw->policy, &c->verdict));
+	if (c->port == 80 && !own(c)->route)
+		await_hello(c);
+	else
+		edge_open_server(c);
+}
+
 /* The target is set: decides, then goes on to the tunnel or to the first bytes. */
 static void decide(struct conn *c)
 {
 	c->flow = ++c->gw->last_id;
 	c->has_target = c->fixed = true;
+	if (c->listen_kind == GW_LISTEN_NODE) {
+		decide_for_node(c);
+		return;
+	}
 	policy_name(c->gw->policy, &c->host, c->port, &c->verdict);
 	if (!c->verdict.allow && !conn_is_nameless(c)) {
 		refuse_verdict(c, &c->verdict);
@@ -106,12 +155,7 @@ static void decide(struct conn *c)
 	conn_set_rule(c, policy_rule_of(c->gw->policy, &c->verdict));
 	/* Plain HTTP is always read: its Host must be the name that was allowed. */
 	if (conn_is_nameless(c) || c->verdict.inspect || (c->port == 80 && !c->verdict.service)) {
-		edge_say_yes(c);
-		if (c->state == CONN_DEAD)
-			return;
-		conn_go(c, CONN_HELLO, "allowed");
-		if (c->in.len)
-			conn_again(c);
+		await_hello(c);
 		return;
 	}
 	edge_open_server(c);

@@ -21,6 +21,7 @@
 #include "record/store.h"
 #include "check/preflight.h"
 #include "check/selftest.h"
+#include "loop/placed/placed-gate.h"
 #include "loop/placed/placed.h"
 #include "loop/review/review.h"
 #include "loop/fallback/fallback.h"
@@ -454,6 +455,7 @@ void loop_close(struct loop *l)
 	build_done(&l->build);
 	placed_forget_base(l);
 	placed_cred_free(l);
+	placed_gate_free(l);
 	fallback_free(l);
 	(void)work_free(l->work);
 	(void)draft_free(l->draft);

@@ -21,37 +21,15 @@
 #include "supervisor/supervisor.h"
 
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "compose/cred-place.h"
 
-#define PHANTOM_BYTES 32
 #define VARIABLES_S 60	    /* for a login to be looked up */
 #define RESTART_MS 1000	    /* between two starts of the helper */
 #define EVENT_MAX (8 * KiB) /* of JSON */
-
-static int make_phantom(const struct spec_credential *c, char **ret, struct err *err)
-{
-	static const char alphabet[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-	unsigned char raw[PHANTOM_BYTES];
-	char text[PHANTOM_BYTES + 1];
-	const char *shape, *star;
-
-	if (getrandom(raw, sizeof(raw), 0) != sizeof(raw))
-		return err_sys(err, errno, "cannot get random bytes");
-	/* 6 bits of each byte: 192 in all. */
-	for (size_t i = 0; i < sizeof(raw); i++)
-		text[i] = alphabet[raw[i] % 64];
-	text[PHANTOM_BYTES] = '\0';
-	shape = c->phantom ? c->phantom : "ralph-";
-	star = strchr(shape, '*');
-	*ret = star ? xasprintf("%.*s%s%s", (int)(star - shape), shape, text, star + 1)
-		    : xasprintf("%s%s", shape, text);
-	return 0;
-}
 
 int cred_link_prepare(struct supervisor *s, struct err *err)
 {
@@ -60,7 +38,7 @@ int cred_link_prepare(struct supervisor *s, struct err *err)
 	s->cred.phantoms = xcalloc(s->spec->n_credentials + 1, sizeof(char *));
 	for (size_t i = 0; r == 0 && i < s->spec->n_credentials; i++)
 		if (s->spec->credentials[i].way == SPEC_WAY_PHANTOM)
-			r = make_phantom(&s->spec->credentials[i], &s->cred.phantoms[i], err);
+			r = cred_phantom_make(&s->spec->credentials[i], &s->cred.phantoms[i], err);
 	return r;
 }
 
@@ -95,25 +73,6 @@ void cred_link_environ(const struct supervisor *s, struct strv *env)
 			continue;
 		value = put_phantom(e->value, phantom);
 		strv_env_set(env, e->name, value);
-	}
-}
-
-void cred_link_routes(const struct supervisor *s, struct gw_config *c)
-{
-	for (size_t i = 0; i < s->spec->n_credentials; i++) {
-		const struct spec_credential *from = &s->spec->credentials[i];
-		struct gw_route *to;
-
-		if (!s->cred.phantoms[i])
-			continue;
-		/* Without an endpoint only rules use it; its phantom is told all the same. */
-		to = from->endpoint && from->origin
-			     ? gw_route_add(c, from->endpoint, from->origin, from->name)
-			     : gw_route_add(c, "", from->origin ? from->origin : "", from->name);
-		to->phantom = xstrdup(s->cred.phantoms[i]);
-		to->ca_file = from->ca_file ? xstrdup(from->ca_file) : NULL;
-		to->private = from->private;
-		strv_extend(&to->requests, &from->requests);
 	}
 }
 

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "compose/cred-place.h"
 #include "netrules/spec-net.h"
 #include "wire/guest-proto.h"
 
@@ -266,27 +267,13 @@ void gateway_link_leaf(struct supervisor *s, struct wire_msg *m)
 				&m->body, NULL, 0);
 }
 
-static char *env_copy(const char *upper, const char *lower)
-{
-	const char *v = getenv(upper);
-
-	if (!v || !*v)
-		v = getenv(lower);
-	return v && *v ? xstrdup(v) : NULL;
-}
-
 static struct gw_config *make_config(const struct supervisor *s)
 {
 	struct gw_config *c = gw_config_new();
-	const char *ca = getenv("SSL_CERT_FILE"), *dir = getenv("SSL_CERT_DIR");
 
 	c->sandbox = xstrdup(s->spec->name);
 	c->keepalive_ms = (uint32_t)s->spec->keepalive_ms;
-	c->https_proxy = env_copy("HTTPS_PROXY", "https_proxy");
-	c->http_proxy = env_copy("HTTP_PROXY", "http_proxy");
-	c->no_proxy = env_copy("NO_PROXY", "no_proxy");
-	c->ca_file = ca && *ca ? xstrdup(ca) : NULL;
-	c->ca_dir = dir && *dir ? xstrdup(dir) : NULL;
+	gateway_environ(c);
 	c->standin4 = xstrdup(GW_STANDIN4);
 	c->standin6 = net_has_ipv6() ? xstrdup(GW_STANDIN6) : NULL;
 	/* Endpoints on the host are all that it serves there, whatever the engine itself allows. */
@@ -296,7 +283,7 @@ static struct gw_config *make_config(const struct supervisor *s)
 	c->outpost = s->gateway.gate.port ? xstrdup(s->gateway.token) : NULL;
 	if (!s->spec->port)
 		net_policy_copy(&c->policy, &s->spec->net);
-	cred_link_routes(s, c);
+	cred_routes(s->spec, s->cred.phantoms, c);
 	return c;
 }
 
@@ -309,18 +296,6 @@ static char *drop(char *text)
 	return NULL;
 }
 
-/* The edge judges where a route may lead, and nothing else of it. */
-static void strip_routes(struct gw_config *c)
-{
-	for (size_t i = 0; i < c->n_routes; i++) {
-		struct gw_route *r = &c->routes[i];
-
-		r->phantom = drop(r->phantom);
-		r->credential = drop(r->credential);
-		r->ca_file = drop(r->ca_file);
-	}
-}
-
 static int send_config(struct supervisor *s, const struct gateway_half *h)
 {
 	cleanup_(gw_config_freep) struct gw_config *c = make_config(s);
@@ -328,7 +303,7 @@ static int send_config(struct supervisor *s, const struct gateway_half *h)
 
 	buf_init(&b, WIRE_BODY_MAX);
 	if (h == &s->gateway.edge)
-		strip_routes(c);
+		cred_routes_strip(c);
 	else
 		c->outpost = drop(c->outpost);
 	gw_put_config(&b, c);

@@ -477,7 +477,6 @@ int cred_link_spawn(struct supervisor *s, uint32_t id, const struct buf *body, c
  * which of them into names. */
 int cred_link_variables(struct supervisor *s, struct strv *env, struct strv *names,
 			struct err *err);
-void cred_link_routes(const struct supervisor *s, struct gw_config *c);
 int cred_link_introduce(const struct supervisor *s, int sock, struct err *err);
 /* Makes the line between gateway and helper, and gives the gateway its end. */
 int cred_link_line(struct supervisor *s, struct err *err);

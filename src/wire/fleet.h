@@ -202,8 +202,10 @@ struct fleet_task {
 	const json_t *list;  /* a work list with the one task, as prd.json */
 	const char *prompt;  /* the text of the prompt; NULL: the project's or none */
 	const json_t *request;
-	const json_t *credentials; /* rows of a spec (spec_credentials_to_json()), without source */
-	const char *egress;	   /* "node" or "home" */
+	/* Rows of a spec (spec_credentials_to_json()), without a place of home's. "ca": trust for its origin, as text.
+	 * "dial": "home": requests go to home's gateway by FLEET_OPEN_ROUTE, and the row has no origin. */
+	const json_t *credentials;
+	const char *egress; /* "node" or "home" */
 };
 
 /* FLEET_GO, FLEET_CHECKPOINT: after the last frame of a pack. */
@@ -279,8 +281,8 @@ int fleet_ask_put(struct fleet_out *out, enum fleet_type type, uint32_t id,
 
 /* A tunnel that the node asks for. Its channel is a number that no open tunnel of the slot has. */
 enum fleet_open_kind {
-	FLEET_OPEN_HOST,  /* to HOST:PORT, dialled at home: `egress: home` */
-	FLEET_OPEN_ROUTE, /* to home's gateway, for the credential of that name: `dial: home` */
+	FLEET_OPEN_HOST, /* to HOST:PORT, dialled at home: `egress: home` */
+	FLEET_OPEN_ROUTE, /* to home's gateway, for the credentials that are used there: `dial: home` */
 	FLEET_OPEN_N,
 };
 

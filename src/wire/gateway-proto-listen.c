@@ -11,6 +11,7 @@ static const char *const kinds[] = {
 	[GW_LISTEN_DNS_TCP] = "dns-tcp",     [GW_LISTEN_PORT] = "port",
 	[GW_LISTEN_STANDIN] = "standin",     [GW_LISTEN_SERVICE] = "service",
 	[GW_LISTEN_ENDPOINTS] = "endpoints", [GW_LISTEN_OUTPOST] = "outpost",
+	[GW_LISTEN_NODE] = "node",
 };
 static_assert(ARRAY_SIZE(kinds) == GW_LISTEN_N, "one name per kind of listener");
 

@@ -97,6 +97,10 @@ enum gw_type {
 	CRED_VARS_IS, /* u32 errno, str message, strv NAME=VALUE */
 	CRED_USED,    /* helper → supervisor: struct cred_use */
 	CRED_EVENT,   /* helper → supervisor: bytes JSON, for the event log; never a secret */
+
+	/* loop → edge: u32 place of a row in the list of listeners; fd: a connection, as one that this
+	 * row's listener has accepted. The row has no descriptor. */
+	GW_MEET,
 };
 
 #define GW_LISTENERS_MAX 256
@@ -167,6 +171,9 @@ enum gw_listen_kind {
 	/* On the host itself, for a sandbox on another machine: who proves to be its outpost passes
 	 * on connections of the rows that have no descriptor here (wire/remote.h). */
 	GW_LISTEN_OUTPOST,
+	/* At home, for the gateway of a sandbox on a node, which has no network: CONNECT alone. It has no
+	 * descriptor: connections come by GW_MEET. */
+	GW_LISTEN_NODE,
 	GW_LISTEN_N,
 };
 

@@ -151,7 +151,7 @@ struct slot {
 	/* what goes home */
 	struct slot_send *send;
 	struct relay *relay;
-	struct tunnels *tunnels; /* NULL: the task uses this machine's network */
+	struct tunnels *tunnels; /* NULL: home makes no connection for the task */
 	struct ev_defer gone;
 };
 
@@ -168,6 +168,7 @@ void slot_sent(struct slot *s); /* the verdict is in the queue */
 
 /* slot-files.c */
 int slot_files_make(struct slot *s, struct err *err);
+bool slot_row_dials_home(const json_t *row); /* its key is used at home */
 /* The request to the loop, as a memory file; and its environment. */
 int slot_request(const struct slot *s, int *ret_fd, struct err *err);
 /* No iteration begins for that time; 0: now one does. */
@@ -192,9 +193,12 @@ struct relay *relay_free(struct relay *r);
 int relay_answer(struct relay *r, const struct fleet_ask *a);
 
 /* slot-tunnel.c */
-struct tunnels *tunnels_new(struct slot *s, struct err *err);
+/* proxy: for `egress: home`; endpoints: for `dial: home`. */
+struct tunnels *tunnels_new(struct slot *s, bool proxy, bool endpoints, struct err *err);
 struct tunnels *tunnels_free(struct tunnels *t);
-/* http://NAME:TOKEN@127.0.0.1:PORT, for the environment; the tunnels' own. */
+/* http://NAME:TOKEN@127.0.0.1:PORT, for the environment; the tunnels' own. NULL: there is no proxy. */
 const char *tunnels_url(const struct tunnels *t);
+/* The port of this machine that leads to home's gateway. */
+uint16_t tunnels_endpoints(const struct tunnels *t);
 int tunnels_take(struct tunnels *t, const struct fleet_msg *m);
 void tunnels_resume(struct tunnels *t);

@@ -32,13 +32,38 @@ static int write_json(const struct slot *s, const char *name, const json_t *j, s
 	return text ? write_file(s, name, text, err) : err_set(err, EINVAL, "%s: no JSON", name);
 }
 
+bool slot_row_dials_home(const json_t *row)
+{
+	const char *dial = json_string_value(json_object_get(row, "dial"));
+
+	return dial && streq(dial, "home");
+}
+
+/* The key is used at home: requests with this credential go to home's gateway, through a tunnel. */
+static int lead_home(const struct slot *s, json_t *row, struct err *err)
+{
+	const char *endpoint = NULL;
+	cleanup_free char *origin = NULL;
+	int r = json_get_str(row, "endpoint", &endpoint, err);
+
+	if (r < 0 || !s->tunnels)
+		return r < 0 ? r : -EINVAL;
+	origin =
+		xasprintf("http://127.0.0.1:%u/_ralph/%s", tunnels_endpoints(s->tunnels), endpoint);
+	(void)json_object_set_new(row, "origin", json_text(origin));
+	(void)json_object_set_new(row, "private", json_true());
+	return 0;
+}
+
 /* A row's trust travels as text: home's file is not here. */
 static int write_trust(const struct slot *s, json_t *row, size_t i, struct err *err)
 {
 	cleanup_free char *name = xasprintf("ca-%zu.pem", i), *path = path_join(s->dir, name);
 	const char *pem = NULL;
-	int r = json_opt_str(row, "ca", &pem, err);
+	int r = slot_row_dials_home(row) ? lead_home(s, row, err) : 0;
 
+	if (r == 0)
+		r = json_opt_str(row, "ca", &pem, err);
 	(void)json_object_del(row, "ca_file");
 	(void)json_object_del(row, "source");
 	if (r < 0 || !pem)
@@ -166,13 +191,15 @@ static void pass(struct strv *ret, const char *name)
 
 void slot_environ(const struct slot *s, struct strv *ret)
 {
+	const char *url = s->tunnels ? tunnels_url(s->tunnels) : NULL;
+
 	for (size_t i = 0; i < ARRAY_SIZE(passed); i++)
 		pass(ret, passed[i]);
-	for (size_t i = 0; i < ARRAY_SIZE(proxies) && !s->tunnels; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(proxies) && !url; i++)
 		pass(ret, proxies[i]);
-	if (s->tunnels) {
-		strv_pushf(ret, "https_proxy=%s", tunnels_url(s->tunnels));
-		strv_pushf(ret, "http_proxy=%s", tunnels_url(s->tunnels));
+	if (url) {
+		strv_pushf(ret, "https_proxy=%s", url);
+		strv_pushf(ret, "http_proxy=%s", url);
 	}
 	strv_pushf(ret, "HOME=%s/home", s->dir);
 	strv_pushf(ret, "XDG_RUNTIME_DIR=%s/r", s->dir);

@@ -1,9 +1,11 @@
 /*
- * `egress: home`: a proxy on this machine's loopback for the gateways of one task. CONNECT with the
- * slot's own token becomes a tunnel: home dials, and the bytes go over the stream. Each direction of a
- * tunnel has at most FLEET_CREDIT bytes on their way; WINDOW says what was taken.
+ * Connections that home makes for the gateways of one task, over the stream (wire/fleet-tunnel.h). Two
+ * listeners on this machine's loopback:
  *
- * A tunnel ends when both directions have ended (CLOSE with 0), or at once with an error.
+ *	proxy      `egress: home`: CONNECT with the slot's own token becomes a tunnel to a host that home
+ *	           dials, if home's rules for this task allow it. Plain HTTP for port 80 goes to home as it is
+ *	endpoints  `dial: home`: each connection becomes a tunnel to home's own gateway, which takes nothing
+ *	           but requests with its phantom, and adds the key there
  */
 #include "worker/node.h"
 
@@ -18,79 +20,44 @@
 
 #include "base/fd.h"
 #include "base/text/base64.h"
+#include "wire/fleet-tunnel.h"
 
 #define BACKLOG 64
 #define HEAD_MAX (8 * KiB)
-#define PIECE (32 * KiB)
 #define TOKEN_BYTES 16
-#define WINDOW_STEP (64 * KiB) /* taken bytes are told in such steps */
 
-enum tunnel_state { TUNNEL_FREE, TUNNEL_HEAD, TUNNEL_OPENING, TUNNEL_OPEN };
+enum tunnel_state { TUNNEL_HEAD, TUNNEL_OPENING, TUNNEL_OPEN };
 
 struct tunnel {
+	struct fleet_tunnel f;
 	struct tunnels *t;
-	enum tunnel_state state;
-	uint32_t channel;
-	int fd;
-	struct ev_io io;
+	enum tunnel_state state; /* of a used one */
+	enum fleet_open_kind kind;
+	bool plain; /* the head is a request of its own, and goes to home with what follows it */
 	struct buf head;
-	struct buf down; /* for the gateway */
-	size_t credit;	 /* bytes that may go home now */
-	size_t taken;	 /* bytes that home was not told of */
-	bool up_ended, down_ended;
+};
+
+struct door {
+	struct tunnels *t;
+	enum fleet_open_kind kind;
+	int fd;
+	uint16_t port;
+	struct ev_io io;
 };
 
 struct tunnels {
 	struct slot *s;
-	int listener;
-	struct ev_io io;
+	struct fleet_line line;
+	struct door doors[FLEET_OPEN_N];
 	char *url, *secret; /* secret: "Basic …" */
 	uint32_t last;
 	struct tunnel v[FLEET_CHANNELS_MAX];
 };
 
-static struct ev *ev_of(const struct tunnel *t)
-{
-	return t->t->s->n->ev;
-}
-
-static struct fleet_out *out_of(const struct tunnel *t)
-{
-	return &t->t->s->n->out;
-}
-
-static void say(struct tunnel *t, enum fleet_type type, uint32_t value)
-{
-	(void)fleet_pair_put(out_of(t), type, t->t->s->id, t->channel, value);
-	node_flush(t->t->s->n);
-}
-
 static void drop(struct tunnel *t)
 {
-	if (t->state == TUNNEL_FREE)
-		return;
-	(void)ev_want(ev_of(t), &t->io, 0);
-	closep(&t->fd);
+	fleet_tunnel_drop(&t->f);
 	buf_done(&t->head);
-	buf_done(&t->down);
-	t->state = TUNNEL_FREE;
-}
-
-static void drop_if_over(struct tunnel *t)
-{
-	if (t->state == TUNNEL_OPEN && t->up_ended && t->down_ended && t->down.len == 0)
-		drop(t);
-}
-
-static void want(struct tunnel *t)
-{
-	uint32_t events = t->down.len ? EPOLLOUT : 0;
-
-	if (t->state == TUNNEL_HEAD ||
-	    (t->state == TUNNEL_OPEN && !t->up_ended && t->credit && node_has_room(t->t->s->n)))
-		events |= EPOLLIN;
-	if (t->state != TUNNEL_FREE)
-		(void)ev_want(ev_of(t), &t->io, events);
 }
 
 /* ---- the gateway's request ---- */
@@ -100,7 +67,7 @@ static void answer(struct tunnel *t, const char *status)
 	char text[128];
 	int n = snprintf(text, sizeof(text), "HTTP/1.1 %s\r\nContent-Length: 0\r\n\r\n", status);
 
-	(void)send(t->fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)send(t->f.fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /* How long a wrong guess takes says nothing of the token. */
@@ -146,39 +113,68 @@ static bool read_target(const char *head, struct fleet_open *o)
 	return true;
 }
 
+/* "GET http://HOST/PATH HTTP/1.1": plain HTTP, which home's gateway reads. On another port nobody would. */
+static bool read_plain(const char *head, struct fleet_open *o)
+{
+	static const char scheme[] = " http://";
+	const char *at = strstr(head, scheme);
+	size_t n;
+
+	if (!at || at > head + strcspn(head, "\r\n"))
+		return false;
+	at += strlen(scheme);
+	n = strcspn(at, "/: \r\n");
+	if (n == 0 || n + 3 >= sizeof(o->target) ||
+	    (at[n] == ':' && strncmp(at + n, ":80/", 4) != 0))
+		return false;
+	(void)snprintf(o->target, sizeof(o->target), "%.*s:80", (int)n, at);
+	return true;
+}
+
+static void await_home(struct tunnel *t, const struct fleet_open *o)
+{
+	struct fleet_line *line = &t->t->line;
+
+	t->state = TUNNEL_OPENING;
+	(void)ev_want(line->ev, &t->f.io, 0);
+	if (fleet_open_put(line->out, line->id, o) < 0) {
+		if (t->kind == FLEET_OPEN_HOST)
+			answer(t, "503 Service Unavailable");
+		drop(t);
+		return;
+	}
+	line->flush(line);
+}
+
 static void on_head(struct tunnel *t)
 {
-	struct fleet_open o = {.channel = t->channel, .kind = FLEET_OPEN_HOST};
+	struct fleet_open o = {.channel = t->f.channel, .kind = FLEET_OPEN_HOST};
 	const char *head = buf_str(&t->head), *end = strstr(head, "\r\n\r\n");
 
 	if (!end && t->head.len < HEAD_MAX)
 		return;
-	/* A client that sends more before the answer is none of ours. */
-	if (!end || end + 4 != head + t->head.len || !is_authorized(t, head)) {
+	if (!end || !is_authorized(t, head)) {
 		answer(t, "407 Proxy Authentication Required");
-		drop(t);
-	} else if (!read_target(head, &o)) {
-		answer(t, "501 Not Implemented");
-		drop(t);
-	} else if (fleet_open_put(out_of(t), t->t->s->id, &o) < 0) {
-		answer(t, "503 Service Unavailable");
-		drop(t);
-	} else {
-		t->state = TUNNEL_OPENING;
-		node_flush(t->t->s->n);
-		want(t);
-	}
-}
-
-static void read_head(struct tunnel *t)
-{
-	ssize_t n;
-
-	if (buf_reserve(&t->head, HEAD_MAX - t->head.len) < 0) {
 		drop(t);
 		return;
 	}
-	n = read(t->fd, t->head.data + t->head.len, HEAD_MAX - t->head.len);
+	t->plain = read_plain(head, &o);
+	/* A client that sends more before it is told that the tunnel stands is none of ours. */
+	if (t->plain || (read_target(head, &o) && end + 4 == head + t->head.len)) {
+		await_home(t, &o);
+		return;
+	}
+	answer(t, "501 Not Implemented");
+	drop(t);
+}
+
+static void on_readable(struct ev *ev, struct ev_io *io, uint32_t events)
+{
+	struct tunnel *t = ev_owner(ev_owner(io, struct fleet_tunnel, io), struct tunnel, f);
+	ssize_t n = -1;
+
+	if (buf_reserve(&t->head, HEAD_MAX - t->head.len) == 0)
+		n = read(t->f.fd, t->head.data + t->head.len, HEAD_MAX - t->head.len);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
@@ -190,183 +186,92 @@ static void read_head(struct tunnel *t)
 	on_head(t);
 }
 
-/* ---- bytes ---- */
-
-static void read_up(struct tunnel *t)
+static struct tunnel *free_place(struct tunnels *all)
 {
-	char piece[PIECE];
-	size_t most = t->credit < sizeof(piece) ? t->credit : sizeof(piece);
-	ssize_t n;
-
-	if (most == 0 || t->up_ended || !node_has_room(t->t->s->n))
-		return;
-	n = read(t->fd, piece, most);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n < 0) {
-		say(t, FLEET_CLOSE, ECONNRESET);
-		drop(t);
-		return;
-	}
-	if (n == 0) {
-		t->up_ended = true;
-		say(t, FLEET_CLOSE, 0);
-		drop_if_over(t);
-		return;
-	}
-	t->credit -= (size_t)n;
-	(void)fleet_data_put(out_of(t), t->t->s->id, t->channel, piece, (size_t)n);
-	node_flush(t->t->s->n);
-}
-
-static void write_down(struct tunnel *t)
-{
-	ssize_t n = t->down.len ? send(t->fd, t->down.data, t->down.len, MSG_NOSIGNAL) : 0;
-
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n < 0) {
-		say(t, FLEET_CLOSE, ECONNRESET);
-		drop(t);
-		return;
-	}
-	buf_consume(&t->down, (size_t)n);
-	t->taken += (size_t)n;
-	if (t->taken >= WINDOW_STEP || (t->taken && t->down.len == 0)) {
-		say(t, FLEET_WINDOW, (uint32_t)t->taken);
-		t->taken = 0;
-	}
-	if (t->down.len == 0 && t->down_ended)
-		(void)shutdown(t->fd, SHUT_WR);
-	drop_if_over(t);
-}
-
-static void on_io(struct ev *ev, struct ev_io *io, uint32_t events)
-{
-	struct tunnel *t = ev_owner(io, struct tunnel, io);
-
-	if (t->state == TUNNEL_HEAD) {
-		read_head(t);
-		return;
-	}
-	/* It went away while home dials. */
-	if (t->state == TUNNEL_OPENING && events & (EPOLLHUP | EPOLLERR)) {
-		say(t, FLEET_CLOSE, ECONNRESET);
-		drop(t);
-		return;
-	}
-	if (t->state == TUNNEL_OPEN && events & EPOLLOUT)
-		write_down(t);
-	if (t->state == TUNNEL_OPEN && events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-		read_up(t);
-	want(t);
+	for (size_t i = 0; i < FLEET_CHANNELS_MAX; i++)
+		if (!fleet_tunnel_used(&all->v[i].f))
+			return &all->v[i];
+	return NULL;
 }
 
 static void on_connection(struct ev *ev, struct ev_io *io, uint32_t events)
 {
-	struct tunnels *all = ev_owner(io, struct tunnels, io);
-	cleanup_fd int fd = accept4(all->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct door *door = ev_owner(io, struct door, io);
+	cleanup_fd int fd = accept4(door->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct fleet_open o = {.kind = FLEET_OPEN_ROUTE, .target = "endpoints"};
+	struct tunnels *all = door->t;
+	struct tunnel *t = fd < 0 ? NULL : free_place(all);
 
-	if (fd < 0)
+	if (!t)
 		return;
-	for (size_t i = 0; i < FLEET_CHANNELS_MAX; i++) {
-		struct tunnel *t = &all->v[i];
-
-		if (t->state != TUNNEL_FREE)
-			continue;
-		*t = (struct tunnel){.t = all,
-				     .state = TUNNEL_HEAD,
-				     .channel = ++all->last,
-				     .fd = take_fd(fd),
-				     .credit = FLEET_CREDIT};
-		buf_init(&t->head, HEAD_MAX);
-		buf_init(&t->down, FLEET_CREDIT);
-		t->io = (struct ev_io){.fd = t->fd, .fn = on_io};
-		want(t);
-		return;
-	}
+	/* Nothing may be left of the one that had this place. */
+	drop(t);
+	t->t = all;
+	t->kind = door->kind;
+	t->plain = false;
+	t->state = TUNNEL_HEAD;
+	buf_init(&t->head, HEAD_MAX);
+	fleet_tunnel_init(&t->f, &all->line, ++all->last, take_fd(fd));
+	t->f.io.fn = on_readable;
+	o.channel = t->f.channel;
+	if (t->kind == FLEET_OPEN_ROUTE)
+		await_home(t, &o);
+	else
+		(void)ev_want(ev, &t->f.io, EPOLLIN);
 }
 
 /* ---- from home ---- */
 
 static struct tunnel *find(struct tunnels *all, uint32_t channel)
 {
-	for (size_t i = 0; i < FLEET_CHANNELS_MAX; i++)
-		if (all->v[i].state > TUNNEL_HEAD && all->v[i].channel == channel)
-			return &all->v[i];
+	for (size_t i = 0; i < FLEET_CHANNELS_MAX; i++) {
+		struct tunnel *t = &all->v[i];
+
+		if (fleet_tunnel_used(&t->f) && t->state > TUNNEL_HEAD && t->f.channel == channel)
+			return t;
+	}
 	return NULL;
 }
 
 static int on_opened(struct tunnel *t, uint32_t eno)
 {
 	static const char yes[] = "HTTP/1.1 200 OK\r\n\r\n";
+	const bool proxy = t->kind == FLEET_OPEN_HOST;
 
 	if (t->state != TUNNEL_OPENING)
 		return -EPROTO;
-	if (eno || send(t->fd, yes, strlen(yes), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
-		if (eno)
-			answer(t, eno == EPERM ? "403 Forbidden" : "502 Bad Gateway");
-		else
-			say(t, FLEET_CLOSE, ECONNRESET);
+	if (eno && proxy)
+		answer(t, eno == EPERM	     ? "403 Forbidden"
+			  : eno == ETIMEDOUT ? "504 Gateway Timeout"
+					     : "502 Bad Gateway");
+	if (eno) {
 		drop(t);
-		return 0;
-	}
-	t->state = TUNNEL_OPEN;
-	return 0;
-}
-
-static int on_data(struct tunnel *t, const char *p, size_t n)
-{
-	/* More than was allowed to be on its way. */
-	if (t->state != TUNNEL_OPEN || t->down_ended || t->down.len + t->taken + n > FLEET_CREDIT ||
-	    buf_append(&t->down, p, n) < 0)
-		return -EPROTO;
-	write_down(t);
-	return 0;
-}
-
-static void on_close(struct tunnel *t, uint32_t eno)
-{
-	if (eno || t->state != TUNNEL_OPEN) {
+	} else if (proxy && !t->plain &&
+		   send(t->f.fd, yes, strlen(yes), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+		fleet_tunnel_fail(&t->f, ECONNRESET);
 		drop(t);
-		return;
+	} else {
+		t->state = TUNNEL_OPEN;
+		fleet_tunnel_begin(&t->f);
+		if (t->plain)
+			fleet_tunnel_send(&t->f, t->head.data, t->head.len);
 	}
-	t->down_ended = true;
-	if (t->down.len == 0)
-		(void)shutdown(t->fd, SHUT_WR);
-	drop_if_over(t);
-}
-
-static int on_window(struct tunnel *t, uint32_t n)
-{
-	if (n > FLEET_CREDIT - t->credit)
-		return -EPROTO;
-	t->credit += n;
 	return 0;
 }
 
 int tunnels_take(struct tunnels *all, const struct fleet_msg *m)
 {
 	uint32_t channel = 0, value = 0;
-	const char *p = NULL;
 	struct tunnel *t;
-	size_t n = 0;
-	int r = m->type == FLEET_DATA ? fleet_data_read(m, &channel, &p, &n)
-				      : fleet_pair_read(m, &channel, &value);
+	int r = fleet_tunnel_channel(m, &channel);
 
 	t = r < 0 ? NULL : find(all, channel);
 	if (!t) /* what was on its way when a tunnel ended */
 		return r;
-	if (m->type == FLEET_OPENED)
-		r = on_opened(t, value);
-	else if (m->type == FLEET_DATA)
-		r = on_data(t, p, n);
-	else if (m->type == FLEET_CLOSE)
-		on_close(t, value);
-	else
-		r = on_window(t, value);
-	want(t);
-	return r;
+	if (m->type != FLEET_OPENED)
+		return fleet_tunnel_take(&t->f, m);
+	(void)fleet_pair_read(m, &channel, &value);
+	return on_opened(t, value);
 }
 
 /* ---- all of it ---- */
@@ -406,20 +311,50 @@ static int make_secret(struct tunnels *all, uint16_t port, struct err *err)
 	return 0;
 }
 
-struct tunnels *tunnels_new(struct slot *s, struct err *err)
+static void flush(struct fleet_line *line)
+{
+	node_flush(ev_owner(line, struct tunnels, line)->s->n);
+}
+
+static bool has_room(const struct fleet_line *line)
+{
+	return node_has_room(
+		((const struct tunnels *)(const void *)((const char *)line -
+							offsetof(struct tunnels, line)))
+			->s->n);
+}
+
+static int open_door(struct tunnels *all, enum fleet_open_kind kind, struct err *err)
+{
+	struct door *d = &all->doors[kind];
+	int r = listen_here(&d->fd, &d->port, err);
+
+	if (r < 0)
+		return r;
+	d->io = (struct ev_io){.fd = d->fd, .fn = on_connection};
+	return ev_want(all->line.ev, &d->io, EPOLLIN);
+}
+
+struct tunnels *tunnels_new(struct slot *s, bool proxy, bool endpoints, struct err *err)
 {
 	struct tunnels *all = xcalloc(1, sizeof(*all));
-	uint16_t port = 0;
+	int r = 0;
 
 	all->s = s;
-	all->listener = -1;
-	for (size_t i = 0; i < FLEET_CHANNELS_MAX; i++)
-		all->v[i] = (struct tunnel){.t = all, .fd = -1};
-	if (listen_here(&all->listener, &port, err) < 0 || make_secret(all, port, err) < 0)
-		return tunnels_free(all);
-	all->io = (struct ev_io){.fd = all->listener, .fn = on_connection};
-	(void)ev_want(s->n->ev, &all->io, EPOLLIN);
-	return all;
+	all->line = (struct fleet_line){.ev = s->n->ev,
+					.out = &s->n->out,
+					.id = s->id,
+					.flush = flush,
+					.has_room = has_room};
+	for (size_t i = 0; i < FLEET_OPEN_N; i++)
+		all->doors[i] = (struct door){.t = all, .kind = (enum fleet_open_kind)i, .fd = -1};
+	if (proxy)
+		r = open_door(all, FLEET_OPEN_HOST, err);
+	if (r == 0 && proxy)
+		r = make_secret(all, all->doors[FLEET_OPEN_HOST].port, err);
+	if (r == 0 && endpoints)
+		r = open_door(all, FLEET_OPEN_ROUTE, err);
+	return r < 0 ? tunnels_free(all) : all;
 }
 
 struct tunnels *tunnels_free(struct tunnels *all)
@@ -428,9 +363,11 @@ struct tunnels *tunnels_free(struct tunnels *all)
 		return NULL;
 	for (size_t i = 0; i < FLEET_CHANNELS_MAX; i++)
 		drop(&all->v[i]);
-	if (all->listener >= 0 && all->io.fn)
-		(void)ev_want(all->s->n->ev, &all->io, 0);
-	closep(&all->listener);
+	for (size_t i = 0; i < FLEET_OPEN_N; i++) {
+		if (all->doors[i].io.fn)
+			(void)ev_want(all->line.ev, &all->doors[i].io, 0);
+		closep(&all->doors[i].fd);
+	}
 	free(all->url);
 	free(all->secret);
 	free(all);
@@ -442,8 +379,14 @@ const char *tunnels_url(const struct tunnels *all)
 	return all->url;
 }
 
+uint16_t tunnels_endpoints(const struct tunnels *all)
+{
+	return all->doors[FLEET_OPEN_ROUTE].port;
+}
+
 void tunnels_resume(struct tunnels *all)
 {
 	for (size_t i = 0; i < FLEET_CHANNELS_MAX; i++)
-		want(&all->v[i]);
+		if (fleet_tunnel_used(&all->v[i].f))
+			fleet_tunnel_resume(&all->v[i].f);
 }

@@ -458,19 +458,31 @@ void slot_resume(struct slot *s)
 
 /* ---- the beginning ---- */
 
+static int open_tunnels(struct slot *s, struct err *err)
+{
+	bool proxy = streq(s->task.egress, "home"), endpoints = false;
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach (s->task.credentials, i, row)
+		endpoints = endpoints || slot_row_dials_home(row);
+	if (!proxy && !endpoints)
+		return 0;
+	s->tunnels = tunnels_new(s, proxy, endpoints, err);
+	return s->tunnels ? 0 : -EIO;
+}
+
 static int open_slot(struct slot *s, struct err *err)
 {
-	int r = slot_files_make(s, err);
+	int r = open_tunnels(s, err);
 
+	if (r == 0)
+		r = slot_files_make(s, err);
 	if (r < 0)
 		return r;
 	s->pack = openat(s->root, "in.pack", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (s->pack < 0)
 		return err_sys(err, errno, "cannot make '%s/in.pack'", s->dir);
-	if (streq(s->task.egress, "home")) {
-		s->tunnels = tunnels_new(s, err);
-		return s->tunnels ? 0 : -EIO;
-	}
 	return 0;
 }
 

@@ -19,6 +19,8 @@ HOW is one or several words with commas between, each with =VALUE where it needs
     skew=MS          its clock is so far ahead
     code=N           its verdict
     ask=NAME+NAME    asks for these credentials, for a request to api.example.com
+    open=TARGET+…    asks home for tunnels to these: HOST@PORT, or endpoints; `opened` has what home says to each. Through
+                     one that stands it sends send=TEXT or, with hello=NAME, a ClientHello for that name, and notes the answer
     hold=FILE        waits for this file before its verdict; told to end after its iteration, it does
     limited=S        the first worker of US-1 says that the provider's limit ends in so many seconds
     unusable         no sandbox can run here
@@ -37,10 +39,12 @@ HOW is one or several words with commas between, each with =VALUE where it needs
     bomb=WHAT        commits zeros, trees, deltas, names
 A word with a task's id before it, ID/WORD, counts for that task alone.
 T: where it writes what it was told, from its arguments: HOW:DIR."""
+import errno
 import hashlib
 import json
 import os
 import select
+import ssl
 import struct
 import subprocess
 import sys
@@ -55,7 +59,7 @@ MORE = 0x80000000
 MESSAGE = 65536
 GW_HEADER = 85  # of wire/gateway-proto.h; tests/unit/test-wire-fleet.c holds it
 
-how, told = (sys.argv[1].split(":", 1) + [""])[:2]
+how, told = (sys.argv[1].rsplit(":", 1) + [""])[:2]
 HOW = {}
 for word in how.split(","):
     if "/" not in word.split("=")[0]:
@@ -406,6 +410,47 @@ for n, name in enumerate(HOW["ask"].split("+") if "ask" in HOW else []):
     _, body, _ = receive(ANSWER)
     assert struct.unpack("<II", body[:8]) == (1, n + 1), body
     note("answers", name + " " + repr(body[12:]))
+
+
+def hello(name):
+    """The bytes of a TLS client that asks for that server."""
+    out = ssl.MemoryBIO()
+    try:
+        ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), out, server_hostname=name).do_handshake()
+    except ssl.SSLWantReadError:
+        return out.read()
+
+
+def tunnel(channel, target):
+    """OPEN, what home says to it, and what comes back of the first bytes."""
+    kind = 1 if target == "endpoints" else 0
+    send(OPEN, struct.pack("<II", channel, kind) + target.replace("@", ":").encode())
+    _, body, _ = receive(OPENED)
+    told_channel, eno = struct.unpack("<II", body)
+    assert told_channel == channel, body
+    note("opened", f"{target} {errno.errorcode.get(eno, 'open') if eno else 'open'}")
+    if eno:
+        return
+    first = hello(HOW["hello"]) if "hello" in HOW else HOW.get("send", "").replace("~", "\r\n").encode()
+    if first:
+        send(DATA, struct.pack("<I", channel) + first)
+        got = b""
+        while True:
+            kind, body, _ = receive(DATA, CLOSE)
+            if kind == CLOSE:
+                break
+            got += body[4:]
+            send(WINDOW, struct.pack("<II", channel, len(body) - 4))
+            if got[:2] == b"\x16\x03" or b"HTTP/1." in got:
+                break
+        note("got", f"{target} {got!r}")
+    if HOW.get("half"):
+        return
+    send(CLOSE, struct.pack("<II", channel, 104))
+
+
+for n, target in enumerate(HOW["open"].split("+") if "open" in HOW else []):
+    tunnel(n + 1, target)
 if "secret" in HOW:
     write("notes.txt", HOW["secret"] + "\n")
 if "protected" in HOW:

@@ -27,13 +27,15 @@ static const struct opt audit_opts[] = {
 };
 /* clang-format on */
 
-static int print_json(struct cli *cli, const struct sandbox_spec *spec)
+static int print_json(struct cli *cli, const struct config *c, const struct sandbox_spec *spec)
 {
-	cleanup_json json_t *j = NULL;
+	cleanup_json json_t *j = NULL, *place = audit_place_json(c, spec);
 	int r = audit_to_json(spec, &j, &cli->err);
 
 	if (r < 0)
 		return r;
+	if (place)
+		(void)json_object_set(j, "placement", place);
 	(void)json_show(j, stdout, JSON_INDENT(2));
 	(void)putchar('\n');
 	return 0;
@@ -52,9 +54,12 @@ static int cmd_audit_run(struct cli *cli, void *args_, int argc, char **argv)
 	if (r < 0)
 		return r;
 	if (args->json)
-		return print_json(cli, b.spec);
-	return audit_print(b.spec, stdout, term_width(STDOUT_FILENO), cli_color(cli, STDOUT_FILENO),
-			   &cli->err);
+		return print_json(cli, s.config, b.spec);
+	r = audit_print(b.spec, stdout, term_width(STDOUT_FILENO), cli_color(cli, STDOUT_FILENO),
+			&cli->err);
+	if (r == 0)
+		audit_print_place(s.config, b.spec, stdout, cli_color(cli, STDOUT_FILENO));
+	return r;
 }
 
 const struct command cmd_audit = {

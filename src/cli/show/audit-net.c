@@ -92,6 +92,7 @@ static const char *kind_name(enum gw_listen_kind k)
 		[GW_LISTEN_DNS_TCP] = "dns-tcp",     [GW_LISTEN_PORT] = "port",
 		[GW_LISTEN_STANDIN] = "stand-in",    [GW_LISTEN_SERVICE] = "service",
 		[GW_LISTEN_ENDPOINTS] = "endpoints", [GW_LISTEN_OUTPOST] = "outpost",
+		[GW_LISTEN_NODE] = "node",
 	};
 
 	return names[k];

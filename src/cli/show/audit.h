@@ -71,6 +71,12 @@ void audit_print_credentials(const struct sandbox_spec *spec, FILE *out, bool co
 const char *audit_way_words(enum spec_way w);
 char *audit_expiry_text(uint64_t expires_ms);
 
+/* audit-place.c: where tasks run at a placement, how each credential is used there; nothing, or NULL, where they do
+ * not. */
+void audit_print_place(const struct config *c, const struct sandbox_spec *spec, FILE *out,
+		       bool color);
+json_t *audit_place_json(const struct config *c, const struct sandbox_spec *spec);
+
 /* audit-net.c: the section of the screen, and the sockets for JSON */
 int audit_print_net(const struct sandbox_spec *spec, FILE *out, bool color, struct err *err);
 int audit_sockets_json(const struct sandbox_spec *spec, json_t **ret, struct err *err);

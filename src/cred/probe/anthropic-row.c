@@ -143,6 +143,7 @@ const struct cred_provider cred_anthropic_key = {
 
 const struct cred_provider cred_anthropic_oauth = {
 	.name = "anthropic-oauth",
+	.ends = true,
 	.service = SERVICE,
 	.origin = ORIGIN,
 	.endpoint = SERVICE,

@@ -136,6 +136,7 @@ static enum cred_probe probe(const struct cred_host *h, struct cred_ref *ret, st
 
 const struct cred_provider cred_bedrock = {
 	.name = "bedrock",
+	.ends = true,
 	.service = "anthropic",
 	.endpoint = "bedrock",
 	.phantom = "ralph-",

@@ -107,6 +107,7 @@ static enum cred_probe probe_key(const struct cred_host *h, struct cred_ref *ret
 
 const struct cred_provider cred_gemini_oauth = {
 	.name = "gemini-oauth",
+	.ends = true,
 	.service = "gemini",
 	.origin = "https://cloudcode-pa.googleapis.com",
 	.endpoint = "gemini",

@@ -89,6 +89,7 @@ static enum cred_probe probe_chatgpt(const struct cred_host *h, struct cred_ref 
 
 const struct cred_provider cred_openai_chatgpt = {
 	.name = "openai-chatgpt",
+	.ends = true,
 	.service = "openai",
 	.origin = "https://chatgpt.com/backend-api/codex",
 	.endpoint = "openai",

@@ -138,6 +138,7 @@ static enum cred_probe probe(const struct cred_host *h, struct cred_ref *ret, st
 
 const struct cred_provider cred_vertex = {
 	.name = "vertex",
+	.ends = true,
 	.service = "anthropic",
 	.endpoint = "vertex",
 	.phantom = "ralph-",

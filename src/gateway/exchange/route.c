@@ -8,6 +8,7 @@
 #include "gateway/exchange/inject.h"
 #include "gateway/exchange/phantom.h"
 #include "flow/refuse.h"
+#include "flow/route-url.h"
 #include "policy/request.h"
 #include "policy/request-row.h"
 
@@ -108,17 +109,14 @@ static bool judge(const struct gw_route *r, const char *method, const char *path
 static int aim(struct conn *c, const struct gw_route *r, const struct request_row *a,
 	       struct slice path, struct slice query)
 {
-	struct slice text = slice_of(a->url ? a->url : r->url);
-	struct err err = {0};
 	struct url url;
 	struct buf b;
 	size_t n;
 
-	if (url_parse(text.p, text.n, &url) < 0 || url.scheme != URL_HTTPS || url.query.p ||
-	    host_parse(url.authority.host.p, url.authority.host.n, &c->host, &err) < 0)
+	if (!route_url_parse(a->url ? a->url : r->url, &url, &c->host) || url.query.p)
 		return -EINVAL;
 	c->port = url_port(url.scheme, url.authority.port);
-	c->up_tls = true;
+	c->up_tls = url.scheme == URL_HTTPS;
 	n = url.path.n && url.path.p[url.path.n - 1] == '/' ? url.path.n - 1 : url.path.n;
 	if (a->url) {
 		size_t covered = request_row_fixed(a);

@@ -6,8 +6,9 @@
  * One credential helper serves the loop's placed workers. It is set up from home's own rows and judges
  * each question by home's own rules, as for a sandbox of this machine (cred/hold/cred-judge.c). What a
  * node says about credentials is never used: it gives the name of one, a host and a request. Before the
- * helper, this file judges what only home knows: which kinds may be given to another machine at all,
- * and whether the task has any of its share left. The answer is for one request: it may not be kept.
+ * helper, this file judges what only home knows: which kinds may be given to another machine at all
+ * (compose/cred-place.h), and whether the task has any of its share left. The answer is for one request: it
+ * may not be kept. For a key that is used at home the answer is the phantom of home's own gateway.
  *
  * The helper is started with the first question. When it ends, what waits is refused, and the next
  * question starts it again.
@@ -18,6 +19,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "compose/cred-place.h"
+#include "loop/placed/placed-gate.h"
 #include "spec/host-env.h"
 #include "wire/gateway-proto.h"
 #include "wire/helper.h"
@@ -43,19 +46,6 @@ struct placed_cred {
 	uint32_t last;
 	struct strv told; /* credentials of which the user was told */
 };
-
-/* Providers whose answers end by themselves: signatures for one request, and tokens of some hours. All
- * others are taken for keys that never expire. */
-static bool ends_by_itself(const char *provider)
-{
-	static const char *const rows[] = {"bedrock", "vertex", "anthropic-oauth", "gemini-oauth",
-					   "openai-chatgpt"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (streq(rows[i], provider))
-			return true;
-	return false;
-}
 
 /* ---- answers ---- */
 
@@ -178,14 +168,8 @@ static void on_sock(struct ev *ev, struct ev_io *io, uint32_t events)
 		ended(c);
 }
 
-static int place_sock(void *arg)
+int placed_cred_introduce(const struct loop *l, int sock, struct err *err)
 {
-	return dup2(*(const int *)arg, HELPER_FD) < 0 ? -errno : 0;
-}
-
-static int introduce(struct placed_cred *c, struct err *err)
-{
-	const struct loop *l = c->l;
 	cleanup_json json_t *j = spec_credentials_to_json(l->build.spec);
 	cleanup_json json_t *places = json_pack("{ss ss ss}", "home", l->q.places.home, "config",
 						l->q.places.config, "libexec", l->q.places.libexec);
@@ -202,43 +186,28 @@ static int introduce(struct placed_cred *c, struct err *err)
 		return err_set(err, EINVAL, "the credentials cannot be told to their helper");
 	wire_put_bytes(&setup, text, strlen(text));
 	gw_put_rules(&rules, &l->build.spec->net);
-	r = wire_send(c->sock, (enum wire_type)CRED_SETUP, 0, &setup, &env, 1);
+	r = wire_send(sock, (enum wire_type)CRED_SETUP, 0, &setup, &env, 1);
 	if (r == 0)
-		r = wire_send(c->sock, (enum wire_type)CRED_RULES, 0, &rules, NULL, 0);
+		r = wire_send(sock, (enum wire_type)CRED_RULES, 0, &rules, NULL, 0);
 	return r < 0 ? err_sys(err, -r, "cannot reach the credential helper") : 0;
 }
 
 static int start(struct placed_cred *c, struct err *err)
 {
-	cleanup_free char *program = places_program(&c->l->q.places, "cred");
-	cleanup_fd int theirs = -1, far = -1;
-	char *argv[] = {program, NULL};
-	struct run run = RUN_INIT;
-	int socks[2], lines[2], r = wire_pair(socks, err);
+	int lines[2], r = placed_program(c->l, "cred", &c->child, &c->sock, err);
+	cleanup_fd int far = -1;
 
-	if (r < 0)
-		return r;
-	c->sock = socks[0];
-	theirs = socks[1];
-	r = wire_pair(lines, err);
+	if (r == 0)
+		r = placed_cred_introduce(c->l, c->sock, err);
+	if (r == 0)
+		r = wire_pair(lines, err);
 	if (r < 0)
 		return r;
 	c->line = lines[0];
 	far = lines[1];
-	run.argv = argv;
-	run.dir = "/";
-	run.flags = RUN_DIE_WITH_US | RUN_NEW_SESSION;
-	run.before_exec = place_sock;
-	run.arg = &theirs;
-	r = run_start(&run, &c->child, err);
-	if (r == 0)
-		r = introduce(c, err);
-	if (r == 0) {
-		r = wire_send(c->sock, (enum wire_type)CRED_LINE, 0, NULL, &far, 1);
-		r = r < 0 ? err_sys(err, -r, "cannot reach the credential helper") : 0;
-	}
+	r = wire_send(c->sock, (enum wire_type)CRED_LINE, 0, NULL, &far, 1);
 	if (r < 0)
-		return r;
+		return err_sys(err, -r, "cannot reach the credential helper");
 	(void)fd_set_nonblock(c->sock, true);
 	(void)fd_set_nonblock(c->line, true);
 	c->sock_io = (struct ev_io){.fd = c->sock, .fn = on_sock};
@@ -267,24 +236,56 @@ static struct placed_cred *helper_of(struct loop *l, struct err *err)
 
 /* ---- questions ---- */
 
+bool placed_share_is_used(const struct placed *p)
+{
+	json_int_t used = json_integer_value(json_object_get(p->summary, "micro_usd"));
+
+	return p->w->l->limits.micro_usd && (uint64_t)used >= p->w->share.micro_usd;
+}
+
+/*
+ * The key is used at home: what the node's gateway gets for its request is the phantom of home's own. The
+ * same again would not help where home's gateway was refused: that one has tried.
+ */
+static bool answer_phantom(struct placed *p, const struct fleet_ask *a,
+			   const struct gw_header_ask *ask)
+{
+	struct loop *l = p->w->l;
+	const struct spec_credential *c = spec_credential_find(l->build.spec, ask->credential);
+	const char *phantom;
+	struct gw_header h;
+
+	if (cred_place(c, l->placement) != CRED_PLACE_HOME)
+		return false;
+	phantom = ask->rejected ? NULL : placed_gate_phantom(l, c->name);
+	if (!phantom) {
+		refuse(p, a->line, a->number, EACCES, "the provider refuses the key of home");
+		return true;
+	}
+	gw_header_init(&h);
+	strv_pushf(&h.set, "Authorization: Bearer %s", phantom);
+	strv_push(&h.secrets, phantom);
+	answer(p, a->line, a->number, &h);
+	gw_header_done(&h);
+	return true;
+}
+
 /* Why home does not ask its helper at all; NULL: it does. *ret_eno goes with it. */
 static char *judge(const struct placed *p, const struct gw_header_ask *ask, int *ret_eno)
 {
 	const struct loop *l = p->w->l;
 	const struct spec_credential *c =
 		l->build.spec ? spec_credential_find(l->build.spec, ask->credential) : NULL;
-	const bool relay = l->placement->dial && streq(l->placement->dial, "relay");
-	uint64_t used = (uint64_t)json_integer_value(json_object_get(p->summary, "micro_usd"));
 
 	*ret_eno = EPERM;
 	if (!c || c->way != SPEC_WAY_PHANTOM)
 		return xstrdup("home has no such credential");
-	if (!relay && !ends_by_itself(c->provider))
+	if (cred_place(c, l->placement) == CRED_PLACE_REFUSED)
 		return xasprintf("the credential '%s' may never expire, so it does not leave home; "
 				 "say 'dial: relay' for the placement '%s' if it may",
 				 c->name, p->w->place);
 	*ret_eno = EDQUOT;
-	if (l->limits.micro_usd && used >= p->w->share.micro_usd)
+	if (placed_share_is_used(p))
 		return xstrdup("the task has used its share of the loop's limits");
 	return NULL;
 }
@@ -340,7 +341,7 @@ void placed_ask(struct placed *p, const struct fleet_msg *m)
 	why = judge(p, &ask, &eno);
 	if (why)
 		refuse(p, a.line, a.number, eno, why);
-	else
+	else if (!answer_phantom(p, &a, &ask))
 		pass_on(p, &a, &ask);
 }
 

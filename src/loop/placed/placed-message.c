@@ -34,6 +34,7 @@ static void take_word(struct placed *p, const json_t *summary)
 	share_of(p, &b);
 	json_decref(p->summary);
 	p->summary = placed_word(summary, &b);
+	placed_tunnels_judge(p);
 }
 
 /* False: it is of another epoch, and dropped. A hub that gives the lease of one slot to another one
@@ -394,12 +395,14 @@ static const struct {
 	void (*of_stream)(struct placed_stream *s, const struct fleet_msg *m);
 	void (*of_task)(struct placed *p, const struct fleet_msg *m);
 } handlers[FLEET_TYPE_N] = {
-	[FLEET_HELLO] = {.of_stream = on_hello}, [FLEET_PING] = {.of_stream = on_ping},
-	[FLEET_PONG] = {.of_stream = on_ping},	 [FLEET_LINE] = {.of_task = on_line},
-	[FLEET_RECORD] = {.of_task = on_record}, [FLEET_CHECKPOINT] = {.of_task = on_checkpoint},
-	[FLEET_PACK] = {.of_task = on_pack},	 [FLEET_VERDICT] = {.of_task = on_verdict},
-	[FLEET_ASK] = {.of_task = placed_ask},	 [FLEET_EVENT] = {.of_task = on_ignored},
-	[FLEET_LOG] = {.of_task = on_ignored},	 [FLEET_QUESTION] = {.of_task = on_ignored},
+	[FLEET_HELLO] = {.of_stream = on_hello},    [FLEET_PING] = {.of_stream = on_ping},
+	[FLEET_PONG] = {.of_stream = on_ping},	    [FLEET_LINE] = {.of_task = on_line},
+	[FLEET_RECORD] = {.of_task = on_record},    [FLEET_CHECKPOINT] = {.of_task = on_checkpoint},
+	[FLEET_PACK] = {.of_task = on_pack},	    [FLEET_VERDICT] = {.of_task = on_verdict},
+	[FLEET_ASK] = {.of_task = placed_ask},	    [FLEET_EVENT] = {.of_task = on_ignored},
+	[FLEET_LOG] = {.of_task = on_ignored},	    [FLEET_QUESTION] = {.of_task = on_ignored},
+	[FLEET_OPEN] = {.of_task = placed_tunnel},  [FLEET_DATA] = {.of_task = placed_tunnel},
+	[FLEET_CLOSE] = {.of_task = placed_tunnel}, [FLEET_WINDOW] = {.of_task = placed_tunnel},
 };
 
 /* A task that was not yet sent whole has nothing to say. */

@@ -98,7 +98,12 @@ void stream_flush(struct placed_stream *s)
 
 static void on_writable(struct ev *ev, struct ev_io *io, uint32_t events)
 {
-	stream_flush(ev_owner(io, struct placed_stream, out_io));
+	struct placed_stream *s = ev_owner(io, struct placed_stream, out_io);
+
+	stream_flush(s);
+	for (size_t k = 0; k < s->n_slots && fleet_out_pending(&s->to) < FLEET_QUEUE_LOW; k++)
+		if (s->slots[k].p)
+			placed_tunnels_resume(s->slots[k].p);
 }
 
 /* ---- the lease ---- */

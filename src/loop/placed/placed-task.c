@@ -9,10 +9,12 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "compose/cred-place.h"
 #include "loop/placed/placed-config.h"
 #include "repo/send/repo-pack.h"
 
 #define PROMPT_MAX (1 * MiB)
+#define PEM_MAX (1 * MiB)
 
 /* The pack of the commit that most workers start from is made once. */
 struct placed_base {
@@ -146,6 +148,33 @@ static json_t *request_of(const struct worker *w)
 	return doc;
 }
 
+/* The node's gateway sends its requests to home's, which has the origin, and rows with addresses of their own. */
+static void used_at_home(json_t *row)
+{
+	json_t *requests = json_object_get(row, "requests"), *one;
+	size_t i;
+
+	(void)json_object_del(row, "origin");
+	(void)json_object_set_new(row, "dial", json_string("home"));
+	json_array_foreach (requests, i, one) {
+		const char *text = json_string_value(one), *url = strstr(text, " https://");
+
+		if (url)
+			(void)json_array_set_new(requests, i,
+						 json_stringn(text, (size_t)(url - text)));
+	}
+}
+
+/* The user's own trust for its origin, as text: the file is here. */
+static void put_trust(json_t *row, const struct spec_credential *c)
+{
+	cleanup_buf struct buf b;
+
+	buf_init(&b, PEM_MAX);
+	if (c->ca_file && path_read(AT_FDCWD, c->ca_file, &b) == 0)
+		(void)json_object_set_new(row, "ca", json_text(buf_str(&b)));
+}
+
 /* A place of a credential is this machine's, and home's alone. */
 static json_t *credentials_of(const struct loop *l)
 {
@@ -158,8 +187,15 @@ static json_t *credentials_of(const struct loop *l)
 		return json_array();
 	}
 	json_array_foreach (rows, i, row) {
+		const struct spec_credential *c = spec_credential_find(
+			l->build.spec, json_string_value(json_object_get(row, "name")));
+
 		(void)json_object_del(row, "source");
 		(void)json_object_del(row, "ca_file");
+		if (cred_place(c, l->placement) == CRED_PLACE_HOME)
+			used_at_home(row);
+		else
+			put_trust(row, c);
 	}
 	return rows;
 }

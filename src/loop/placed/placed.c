@@ -35,6 +35,7 @@ static void on_over(struct ev *ev, struct ev_timer *t)
 static void leave_stream(struct placed *p, bool drains)
 {
 	placed_cred_forget(p);
+	placed_tunnels_free(p);
 	placed_take_stop(p);
 	ev_timer_stop(p->w->l->ev, &p->end);
 	ev_timer_stop(p->w->l->ev, &p->due);

@@ -21,6 +21,8 @@
  *	placed-take.c    commits and results become the loop's
  *	placed-taking.c  the process that does so, and the line of those that wait for it
  *	placed-cred.c    questions of gateways about credentials
+ *	placed-gate.c    home's own edge and gateway, for what home dials
+ *	placed-tunnel.c  the tunnels to them
  *	placed-word.c    a node's summary, made harmless
  *	placed-resume.c  a loop that goes on
  *	placed-spool.c       results that were acknowledged, on the disk
@@ -119,10 +121,11 @@ struct placed {
 	struct placed_taking taking;
 	uint64_t began_ms, began_s;
 	bool stopping;
-	bool acked;	 /* its verdict */
-	size_t seen;	 /* records that were looked at for a limit */
-	char *said;	 /* why no loop ran there; NULL: it did */
-	json_t *summary; /* the node's, made harmless; NULL: none */
+	bool acked;			/* its verdict */
+	size_t seen;			/* records that were looked at for a limit */
+	char *said;			/* why no loop ran there; NULL: it did */
+	json_t *summary;		/* the node's, made harmless; NULL: none */
+	struct placed_tunnels *tunnels; /* NULL: none was asked for */
 };
 
 /* placed.c */
@@ -216,6 +219,16 @@ void placed_take_stop(struct placed *p);
 void placed_ask(struct placed *p, const struct fleet_msg *m);
 void placed_cred_forget(struct placed *p); /* its questions: it ends */
 void placed_cred_free(struct loop *l);
+/* Tells a credential helper what it judges by: home's own rows and rules. */
+int placed_cred_introduce(const struct loop *l, int sock, struct err *err);
+/* The task has none of its share of the cost left. */
+bool placed_share_is_used(const struct placed *p);
+
+/* placed-tunnel.c */
+void placed_tunnel(struct placed *p, const struct fleet_msg *m);
+void placed_tunnels_resume(struct placed *p); /* the stream has room again */
+void placed_tunnels_judge(struct placed *p);  /* the share may be used up */
+void placed_tunnels_free(struct placed *p);
 
 /*
  * placed-word.c: a copy of a summary with nothing but what a worker's summary has, and no more of it than
