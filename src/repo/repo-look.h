@@ -18,7 +18,7 @@ struct repo_look {
 	struct buf bytes; /* of the index */
 	struct gitindex index;
 	struct timespec written; /* when the index was written */
-	uint8_t *states; /* enum look_state, per entry of the index */
+	uint8_t *states;	 /* enum look_state, per entry of the index */
 	struct strv
 		paths; /* entries that are not the same, and names that the index does not have */
 };
