@@ -57,6 +57,7 @@ enum loop_exit {
 };
 
 struct fallback;
+struct home_line;
 
 struct loop {
 	struct loop_request q;
@@ -68,7 +69,10 @@ struct loop {
 	size_t slots;			      /* of --parallel; 1: one task at a time */
 	const struct config_place *placement; /* where workers run; NULL: here */
 	struct placed_cred *placed_cred;      /* asked for them; NULL: not yet */
-	struct placed_base *placed_base;      /* what they start from; NULL: nothing was sent yet */
+	struct placed_people
+		*placed_people; /* what people and agents say to each other; NULL: nobody yet */
+	struct home_line *home_line;	 /* of a placed worker; NULL: it is none */
+	struct placed_base *placed_base; /* what they start from; NULL: nothing was sent yet */
 	struct ev *ev;
 	struct control control;
 	struct show show;

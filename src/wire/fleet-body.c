@@ -265,6 +265,23 @@ static const struct field ack_fields[] = {
 	{"head",    NO_COMMIT, AT(fleet_ack, head)},
 	{"verdict", BOOL,      AT(fleet_ack, verdict)},
 };
+static const struct field rules_fields[] = {
+	{"rules", ARRAY, AT(fleet_rules, rules)},
+};
+static const struct field question_fields[] = {
+	{"id",	    NAME,   AT(fleet_question, id)},
+	{"kind",    NAME,   AT(fleet_question, kind)},
+	{"what",    BLOB,   AT(fleet_question, what)},
+	{"why",	    BLOB,   AT(fleet_question, why)},
+	{"choices", ARRAY,  AT(fleet_question, choices)},
+	{"wait_s",  NUMBER, AT(fleet_question, wait_s)},
+};
+static const struct field reply_fields[] = {
+	{"id",	  NAME,	   AT(fleet_reply, id)},
+	{"allow", BOOL,	   AT(fleet_reply, allow)},
+	{"text",  BLOB,	   AT(fleet_reply, text)},
+	{"scope", NO_NAME, AT(fleet_reply, scope)},
+};
 #undef AT
 /* clang-format on */
 
@@ -295,6 +312,9 @@ READER(pack_end, pack_fields)
 READER(record, record_fields)
 READER(verdict, verdict_fields)
 READER(ack, ack_fields)
+READER(rules, rules_fields)
+READER(question, question_fields)
+READER(reply, reply_fields)
 
 int fleet_stop_read(const struct fleet_msg *m, bool *ret_now, struct err *err)
 {

@@ -18,6 +18,8 @@ HOW is one or several words with commas between, each with =VALUE where it needs
     skew=MS          its clock is so far ahead
     code=N           its verdict
     ask=NAME+NAME    asks for these credentials, for a request to api.example.com
+    question=HOST+HOST   asks a person for these; many: more than it may, and text for terminals
+    events           sends events that it may not
     hold=FILE        waits for this file before its verdict
     unusable         no sandbox can run here
 T: where it writes what it was told, from its arguments: HOW:DIR."""
@@ -37,7 +39,7 @@ MORE = 0x80000000
 MESSAGE = 65536
 GW_HEADER = 78  # of wire/gateway-proto.h
 
-how, told = (sys.argv[1].split(":", 1) + [""])[:2]
+how, _, told = sys.argv[1].rpartition(":") if ":" in sys.argv[1] else (sys.argv[1], "", "")
 HOW = {}
 for word in how.split(","):
     key, _, value = word.partition("=")
@@ -89,6 +91,10 @@ def receive(*wanted):
         if kind == PING:
             send(PONG, body[:8] + struct.pack("<Q", int(time.time() * 1000) + int(HOW.get("skew", "0"))))
             if PING not in wanted:
+                continue
+        if kind == RULES:
+            note("rules", body.decode())
+            if RULES not in wanted:
                 continue
         if kind == STOP:
             note("stops", body.decode())
@@ -231,6 +237,24 @@ for n, name in enumerate(HOW["ask"].split("+") if "ask" in HOW else []):
     _, body, _ = receive(ANSWER)
     assert struct.unpack("<II", body[:8]) == (1, n + 1), body
     note("answers", name + " " + repr(body[12:]))
+QUESTIONS = HOW.get("question", "")
+if QUESTIONS == "many":
+    for n in range(10):
+        send(QUESTION, {"id": f"{n:08x}", "kind": "decide", "what": "", "why": f"\x1b[2Jnumber {n}?", "choices": [], "wait_s": 1 << 40})
+    _, body, _ = receive(REPLY)
+    note("replies", body.decode())
+elif QUESTIONS:
+    for n, name in enumerate(QUESTIONS.split("+")):
+        send(QUESTION, {"id": f"{n:08x}", "kind": "host", "what": name, "why": "please", "choices": [], "wait_s": 1})
+        _, body, _ = receive(REPLY)
+        assert json.loads(body)["id"] == f"{n:08x}", body
+        note("replies", body.decode())
+if "events" in HOW:
+    for event in ({"type": "verdict", "verdict": "done"}, {"type": "release", "by": "host"}, {"type": "ask-answer", "state": "allowed"},
+                  {"type": "net", "by": "host", "verdict": "deny", "host": "a\x1b[2Jb.test", "at_ms": 1 << 60, "seq": 9, "chain": "x"},
+                  {"type": "net", "verdict": "deny", "host": "c.test", "at_ms": -5, "deep": {"a": {"b": {"c": {"d": {"e": 1}}}}}},
+                  {"type": "usage", "micro_usd": 1 << 50}, {"type": "usage", "micro_usd": -7}, {"type": "usage", "micro_usd": 1000}):
+        send(EVENT, event)
 if "secret" in HOW:
     write("notes.txt", HOW["secret"] + "\n")
 if "protected" in HOW:

@@ -74,6 +74,8 @@ static void on_hello(struct placed *p, const struct fleet_msg *m)
 	if (state_save(&w->l->state, &err) < 0 || placed_task(p, &err) < 0)
 		placed_refused(p, "%s", err.msg);
 	else
+		placed_people_begin(p);
+	if (p->state < PLACED_CLOSING)
 		placed_begin_lease(p);
 }
 
@@ -282,8 +284,8 @@ static const struct {
 	[FLEET_PONG] = {on_pong, true},	     [FLEET_LINE] = {on_line, false},
 	[FLEET_RECORD] = {on_record, false}, [FLEET_CHECKPOINT] = {on_checkpoint, false},
 	[FLEET_PACK] = {on_pack, false},     [FLEET_VERDICT] = {on_verdict, false},
-	[FLEET_ASK] = {placed_ask, false},   [FLEET_EVENT] = {on_ignored, false},
-	[FLEET_LOG] = {on_ignored, false},   [FLEET_QUESTION] = {on_ignored, false},
+	[FLEET_ASK] = {placed_ask, false},   [FLEET_EVENT] = {placed_event, false},
+	[FLEET_LOG] = {on_ignored, false},   [FLEET_QUESTION] = {placed_question, false},
 };
 
 void placed_message(struct placed *p, const struct fleet_msg *m)

@@ -294,10 +294,11 @@ static void account(struct worker *w)
 static int clear(struct worker *w, struct err *err)
 {
 	cleanup_(spool_done) struct spool s = SPOOL_INIT;
+	cleanup_free char *name = placed_record_name(w), *kept = NULL;
 
 	if (w->lease && spool_open(&s, w->l->place.state, w->lease, err) == 0)
 		spool_remove(&s);
-	return 0;
+	return name ? clear_sandbox(w->l, name, &kept, err) : 0;
 }
 
 const struct worker_ops worker_placed = {

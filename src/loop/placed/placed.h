@@ -1,6 +1,7 @@
 #pragma once
 
 #include "loop/placed/place.h"
+#include "loop/placed/placed-people.h"
 #include "loop/placed/placed-spool.h"
 #include "loop/workers/parallel.h"
 #include "wire/fleet.h"
@@ -19,6 +20,8 @@
  *	placed-task.c    what a task is told
  *	placed-take.c    commits and results become the loop's
  *	placed-cred.c    questions of gateways about credentials
+ *	placed-people.c  rules, questions of agents and answers of people
+ *	placed-record.c  the worker's record at home, and its event log
  *	placed-word.c    a node's summary, made harmless
  *	placed-resume.c  a loop that goes on
  *	placed-spool.c       results that were acknowledged, on the disk
@@ -62,8 +65,9 @@ struct placed {
 	uint64_t began_ms, began_s;
 	bool stopping;
 	bool eof, errors_eof;
-	char *said;	 /* why no loop ran there; NULL: it did */
-	json_t *summary; /* the node's, made harmless; NULL: none */
+	struct placed_home *home; /* its record; NULL: none */
+	char *said;		  /* why no loop ran there; NULL: it did */
+	json_t *summary;	  /* the node's, made harmless; NULL: none */
 };
 
 /* placed.c */
