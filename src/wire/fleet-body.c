@@ -11,6 +11,7 @@
 
 #define WHY_MAX 1024
 #define LOG_NAME_MAX 100
+#define LOG_PATH_MAX 400
 #define COMMIT_LEN 40
 #define DIGEST_LEN 64
 
@@ -505,16 +506,37 @@ int fleet_ping_put(struct fleet_out *out, enum fleet_type type, uint64_t number,
 	return fleet_put(out, type, 0, body, n);
 }
 
+static const char fine[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			   "0123456789._-";
+
 bool fleet_log_name_valid(const char *p, size_t n)
 {
-	static const char fine[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				   "0123456789._-";
-
 	if (n == 0 || n > LOG_NAME_MAX || *p == '.')
 		return false;
 	for (size_t i = 0; i < n; i++)
 		if (!p[i] || !strchr(fine, p[i]))
 			return false;
+	return true;
+}
+
+bool fleet_log_path_valid(const char *p, size_t n)
+{
+	const size_t home = sizeof(FLEET_LOG_HOME) - 1;
+	size_t part = 0;
+
+	if (n <= home || n > LOG_PATH_MAX || memcmp(p, FLEET_LOG_HOME, home) != 0)
+		return fleet_log_name_valid(p, n);
+	for (size_t i = home; i <= n; i++) {
+		if (i < n && p[i] != '/') {
+			if (!p[i] || !strchr(fine, p[i]))
+				return false;
+			part++;
+			continue;
+		}
+		if (part == 0 || (part <= 2 && memcmp(p + i - part, "..", part) == 0))
+			return false;
+		part = 0;
+	}
 	return true;
 }
 

@@ -329,6 +329,10 @@ int fleet_ping_put(struct fleet_out *out, enum fleet_type type, uint64_t number,
 
 /* A name of FLEET_LOG: letters, digits, ".", "-", "_", not first a dot, at most 100. */
 bool fleet_log_name_valid(const char *p, size_t n);
+/* The same, or FLEET_LOG_HOME with a path below a home: an agent's conversation. Each part has those
+ * characters, and may begin with a dot but for "." and "..". */
+#define FLEET_LOG_HOME "home/"
+bool fleet_log_path_valid(const char *p, size_t n);
 
 #define FLEET_LEASE_LEN 32
 /* 128 random bits as hex, with the end. */

@@ -62,6 +62,9 @@ has_refusal() {
 		"$(ralph ask show "$id" --json | get '" ".join((j["kind"], j["what"], j["why"], j["sandbox"]))')"
 	has "$(cat "$T/err")" "asks (host) docs.example.test:80: the reference; see: ralph ask show $id"
 	has "$(ralph answer)" 'docs.example.test:80'
+	has "$(ralph status . --json)" "$box"
+	has "$(ralph events "$box")" 'US-1 on '
+	must_exit 2 ralph run -n "$box" -- true
 	ralph ask allow "$id" 'only the docs'
 	has "$(ralph net ls --sandbox "$box")" docs.example.test
 	ends 0
@@ -130,6 +133,38 @@ denied' "$(git show ralph/demo:told)"
 	merged US-1
 	has "$(summary 'str(j["refused"])')" docs.example.test
 	has "$(cat "$T/out" "$T/err")" docs.example.test
+}
+
+@test 'logs and conversations of a placed task come home after each iteration, named as those of a worker here; known secrets are not in them' {
+	loop_workspace 1
+	at_worker
+	agent_says 'cat >/dev/null; d=$HOME/.claude/projects/-w; id=$(cat /proc/sys/kernel/random/uuid); mkdir -p "$d"' \
+		'line() { printf "{\"type\":\"%s\",\"uuid\":\"%s\",\"sessionId\":\"$id\",\"timestamp\":\"2026-01-31T12:00:0%s.000Z\",\"cwd\":\"/w\",\"message\":{\"role\":\"%s\",\"content\":\"%s\"}}\n" "$1" "$2" "$2" "$1" "$3"; }' \
+		'{ line user 1 "a question"; line assistant 2 "the word is lasting-value-12345678"; } >"$d/$id.jsonl"' \
+		'echo "the output has lasting-value-12345678"; ln -s /etc/passwd "$d/x.jsonl"' \
+		'if [ ! -e told ]; then echo one >told; git add told; git commit -qm half; exit 0; fi; echo two >>told'
+	DEMO_TOKEN=lasting-value-12345678 "$RALPH" build --place here --net none --pass DEMO_TOKEN -- ./asker.sh >"$T/out" 2>"$T/err" 3>&- &
+	LOOP=$!
+	ends 0
+	merged US-1
+	same 2 "$(summary 'len(j["records"])')"
+	has "$(cat .ralph/logs/iteration-001.jsonl)" 'the output has'
+	[ -s .ralph/logs/iteration-002.jsonl ]
+	[ -s .ralph/logs/verify-002.jsonl ]
+	has "$(ralph logs 1)" 'the output has'
+	[ ! -e .ralph/logs/placed ]
+	find "$XDG_STATE_HOME/ralph/inbox" -name '*.md' >"$T/mds"
+	has "$(cat "$T/mds")" us-1-iteration-001.md
+	has "$(cat "$T/mds")" us-1-iteration-002.md
+	lacks "$(cat .ralph/logs/*.jsonl .ralph/logs/*.stderr; xargs cat <"$T/mds")" lasting-value-12345678
+	has "$(xargs cat <"$T/mds")" 'a question'
+	same 2 "$(find "$XDG_STATE_HOME"/ralph/homes/*/.claude/projects -type f -name '*.jsonl' | wc -l)"
+	same '' "$(find "$XDG_STATE_HOME"/ralph/homes/*/.claude -type l)"
+	# A later sandbox of the project has them, and so has an export.
+	ralph run -n later -- true
+	same 2 "$(ralph export later --json --out "$T/exported" | get 'j["written"]')"
+	has "$(find "$T/exported" -type f | xargs cat)" 'a question'
+	lacks "$(find "$T/exported" -type f | xargs cat)" lasting-value-12345678
 }
 
 @test 'what a node asks is judged at home: no private address, no wildcard, no denied host, no more than a sandbox may' {

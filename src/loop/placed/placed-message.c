@@ -272,10 +272,6 @@ static void on_pong(struct placed *p, const struct fleet_msg *m)
 		placed_pong(p, number, at);
 }
 
-static void on_ignored(struct placed *p, const struct fleet_msg *m)
-{
-}
-
 static const struct {
 	void (*fn)(struct placed *p, const struct fleet_msg *m);
 	bool early; /* also before the task was sent whole */
@@ -285,7 +281,7 @@ static const struct {
 	[FLEET_RECORD] = {on_record, false}, [FLEET_CHECKPOINT] = {on_checkpoint, false},
 	[FLEET_PACK] = {on_pack, false},     [FLEET_VERDICT] = {on_verdict, false},
 	[FLEET_ASK] = {placed_ask, false},   [FLEET_EVENT] = {placed_event, false},
-	[FLEET_LOG] = {on_ignored, false},   [FLEET_QUESTION] = {placed_question, false},
+	[FLEET_LOG] = {placed_log, false},   [FLEET_QUESTION] = {placed_question, false},
 };
 
 void placed_message(struct placed *p, const struct fleet_msg *m)

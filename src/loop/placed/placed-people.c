@@ -1,5 +1,5 @@
 /* Rules, answers and asks of placed workers; see placed-people.h. */
-#include "loop/placed/placed.h"
+#include "loop/placed/placed-people.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -13,6 +13,7 @@
 #include "live/ask-judge.h"
 #include "live/net-change.h"
 #include "live/net-kept.h"
+#include "loop/placed/placed.h"
 #include "record/store.h"
 
 #define QUESTION_WAIT_S 60 /* that one question may say; the agent asks again */
@@ -298,6 +299,7 @@ void placed_people_begin(struct placed *p)
 
 	h->p = p;
 	h->watch = -1;
+	strv_init(&h->said);
 	h->again.fn = on_again;
 	if (placed_record_open(h, &err) < 0) {
 		log_warn("loop", "the worker of %s has no record: %s", p->w->task->id, err.msg);
@@ -310,6 +312,12 @@ void placed_people_begin(struct placed *p)
 		all->v = xrealloc(all->v, all->max, sizeof(struct placed *));
 	}
 	all->v[all->n++] = p;
+	placed_event_add(h, "placed",
+			 json_pack("{so so so* so* si}", "task", json_text(p->w->task->id), "place",
+				   json_text(p->w->place), "node",
+				   p->w->node ? json_text(p->w->node) : NULL, "job",
+				   p->w->job ? json_text(p->w->job) : NULL, "epoch",
+				   (int)p->w->epoch));
 	send_rules(p);
 }
 
@@ -329,6 +337,7 @@ void placed_people_end(struct placed *p)
 			all->v[i--] = all->v[--all->n];
 	json_decref(h->events);
 	(void)spec_free(h->spec);
+	strv_done(&h->said);
 	free(h->rules);
 	free(h);
 }

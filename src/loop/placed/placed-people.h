@@ -37,6 +37,7 @@ struct placed_home {
 	struct sandbox_spec *spec; /* of the record */
 	char *rules;		   /* as they were sent; NULL: nothing was */
 	struct ev_timer again;	   /* a rule ends by itself */
+	struct strv said;	   /* conversations that came, and are of no iteration yet */
 	int watch;		   /* of the record; -1: nobody waits for an answer */
 	struct placed_question asks[ASKS_OPEN_MAX];
 	size_t n_asks;

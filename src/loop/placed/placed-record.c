@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "events/events.h"
+#include "live/autosave.h"
 #include "record/name.h"
 #include "record/store.h"
 
@@ -49,10 +50,25 @@ static struct sandbox_spec *spec_of(const struct worker *w, char *name)
 	s->hostname = xstrdup(name);
 	s->loop = xstrdup_or_null(of->loop);
 	s->place = xstrdup(w->place);
+	/* Conversations of its agents become those of the project, as if it had been here. */
+	s->home_of = SPEC_HOME_WORKER;
+	s->home_key = xstrdup_or_null(of->home_key);
+	s->project = xstrdup_or_null(of->project);
+	s->inbox = xstrdup_or_null(of->inbox);
 	s->uid = of->uid;
 	s->gid = of->gid;
 	net_policy_copy(&s->net, &of->net);
 	return s;
+}
+
+/* An export of what comes from the node leaves out what this loop's sandbox was given. */
+static void know_values(const struct worker *w, const char *name)
+{
+	cleanup_free char *record = store_record(&w->l->q.places, name);
+	cleanup_strv struct strv values = {0};
+
+	spec_values(w->l->build.spec, &values);
+	(void)values_remember(record, w->l->build.spec, &values);
 }
 
 int placed_record_open(struct placed_home *h, struct err *err)
@@ -67,9 +83,13 @@ int placed_record_open(struct placed_home *h, struct err *err)
 	h->spec = spec_of(w, name);
 	r = store_open(&w->l->q.places, name, true, &e, err);
 	if (r == 0)
+		r = store_mark_placed(&e, err);
+	if (r == 0)
 		r = store_write_owner(&e, w->l->q.workspace, err);
 	if (r == 0)
 		r = store_write_spec(&e, h->spec, err);
+	if (r == 0)
+		know_values(w, name);
 	return r;
 }
 

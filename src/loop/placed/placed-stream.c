@@ -238,6 +238,7 @@ void placed_close(struct placed *p)
 	struct ev *ev = p->w->l->ev;
 
 	placed_cred_forget(p);
+	placed_logs_end(p);
 	placed_people_end(p);
 	ev_timer_stop(ev, &p->ping);
 	ev_timer_stop(ev, &p->lease);

@@ -219,6 +219,7 @@ static int start(struct worker *w, struct err *err)
 			     .out = -1,
 			     .errors = -1,
 			     .pack = -1,
+			     .log = -1,
 			     .spool = SPOOL_INIT,
 			     .over.fn = on_over,
 			     .end.fn = on_end,
@@ -272,6 +273,15 @@ static void stop(struct worker *w)
 	free_placed(p);
 }
 
+static void take_summary(struct placed *p)
+{
+	cleanup_fd int stage = placed_logs_stage(p->w);
+	uint64_t before = p->w->taken.iterations;
+
+	worker_take_summary(p->w, p->summary, stage);
+	placed_logs_count(p, p->w->taken.iterations - before);
+}
+
 static void account(struct worker *w)
 {
 	struct placed *p = w->placed;
@@ -281,7 +291,7 @@ static void account(struct worker *w)
 	if (p && p->summary) {
 		task = json_array_get(json_object_get(p->summary, "tasks"), 0);
 		w->tries = (unsigned)json_integer_value(json_object_get(task, "attempts"));
-		worker_take_summary(w, p->summary, -1);
+		take_summary(p);
 	}
 	if ((w->lost || w->rejected || !p || !p->summary) && why) {
 		free(w->why);
@@ -298,6 +308,7 @@ static int clear(struct worker *w, struct err *err)
 
 	if (w->lease && spool_open(&s, w->l->place.state, w->lease, err) == 0)
 		spool_remove(&s);
+	placed_logs_clear(w);
 	return name ? clear_sandbox(w->l, name, &kept, err) : 0;
 }
 

@@ -22,6 +22,7 @@
  *	placed-cred.c    questions of gateways about credentials
  *	placed-people.c  rules, questions of agents and answers of people
  *	placed-record.c  the worker's record at home, and its event log
+ *	placed-logs.c    output and conversations
  *	placed-word.c    a node's summary, made harmless
  *	placed-resume.c  a loop that goes on
  *	placed-spool.c       results that were acknowledged, on the disk
@@ -66,8 +67,11 @@ struct placed {
 	bool stopping;
 	bool eof, errors_eof;
 	struct placed_home *home; /* its record; NULL: none */
-	char *said;		  /* why no loop ran there; NULL: it did */
-	json_t *summary;	  /* the node's, made harmless; NULL: none */
+	bool in_log;		  /* a file comes */
+	int log;		  /* that file; -1: it is passed over */
+	uint64_t log_bytes, log_total, log_files;
+	char *said;	 /* why no loop ran there; NULL: it did */
+	json_t *summary; /* the node's, made harmless; NULL: none */
 };
 
 /* placed.c */
@@ -116,6 +120,15 @@ int placed_take_verdict(struct worker *w, struct spool *s, const json_t *doc, st
 void placed_ask(struct placed *p, const struct fleet_msg *m);
 void placed_cred_forget(struct placed *p); /* its questions: it ends */
 void placed_cred_free(struct loop *l);
+
+/* placed-logs.c: frames of FLEET_LOG */
+void placed_log(struct placed *p, const struct fleet_msg *m);
+void placed_logs_end(struct placed *p);
+/* The directory where a node's output waits for the number of its iteration. */
+int placed_logs_stage(const struct worker *w);
+/* So many iterations were counted just now: the conversations that came are those of the last. */
+void placed_logs_count(struct placed *p, size_t records);
+void placed_logs_clear(const struct worker *w);
 
 /*
  * placed-word.c: a copy of a summary with nothing but what a worker's summary has, and no more of it than
