@@ -355,6 +355,25 @@ static int add_others(struct sandbox_spec *s, const struct build_input *in, cons
 	return r;
 }
 
+/* Those that home's own sandbox would have: settings there name them, which are not here. */
+static int add_rows(struct sandbox_spec *s, const struct build_input *in, const struct probing *p,
+		    char **notice, struct err *err)
+{
+	const json_t *row;
+	size_t i;
+	int r = 0;
+
+	if (!in->cred_line || in->review)
+		return 0;
+	json_array_foreach (in->credentials, i, row) {
+		const char *name = json_string_value(json_object_get(row, "name"));
+
+		if (r == 0 && name)
+			r = add(s, in, p, name, notice, err);
+	}
+	return r;
+}
+
 int build_cred(struct sandbox_spec *s, const struct build_input *in, const struct agent *a,
 	       char **notice, struct err *err)
 {
@@ -373,5 +392,5 @@ int build_cred(struct sandbox_spec *s, const struct build_input *in, const struc
 	for (size_t i = 0; r == 0 && i < c->network.n_rules; i++)
 		if (c->network.rules[i].credential)
 			r = add(s, in, &p, c->network.rules[i].credential, notice, err);
-	return r;
+	return r < 0 ? r : add_rows(s, in, &p, notice, err);
 }

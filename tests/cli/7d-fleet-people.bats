@@ -163,8 +163,8 @@ denied' "$(git show ralph/demo:told)"
 	# A later sandbox of the project has them, and so has an export.
 	ralph run -n later -- true
 	same 2 "$(ralph export later --json --out "$T/exported" | get 'j["written"]')"
-	has "$(find "$T/exported" -type f | xargs cat)" 'a question'
-	lacks "$(find "$T/exported" -type f | xargs cat)" lasting-value-12345678
+	has "$(find "$T/exported" -type f -exec cat {} +)" 'a question'
+	lacks "$(find "$T/exported" -type f -exec cat {} +)" lasting-value-12345678
 }
 
 @test 'what a node asks is judged at home: no private address, no wildcard, no denied host, no more than a sandbox may' {
