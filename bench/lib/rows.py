@@ -1,8 +1,8 @@
 """What a benchmark reports: rows against their bars, points of plots, peers that could not be had.
 
 Printed for people, and with --json written for bench/run as one JSON object a line:
-  {"row": ID, "what", "peer", "unit", "ours": SPREAD, "theirs": SPREAD, "ratio": SPREAD, "rounds", "bar", "holds"}
-  {"point": PLOT, "tool", "x", "unit", "is": SPREAD, "rounds"}
+  {"row": ID, "part", "what", "peer", "unit", "ours": SPREAD, "theirs": SPREAD, "ratio": SPREAD, "rounds", "bar", "holds"}
+  {"point": PLOT, "part", "tool", "x", "unit", "is": SPREAD, "rounds"}
   {"missing": PEER, "part", "why"}
   {"end": how many bars were missed}
 where SPREAD is {"median", "p10", "p90"}.
@@ -61,7 +61,7 @@ class Report:
 
     def row(self, key, ours, theirs=None):
         bar = BARS[key]
-        record = {"row": key, "what": bar.what, "peer": bar.peer, "unit": bar.unit, "ours": spread(ours),
+        record = {"row": key, "part": self.part, "what": bar.what, "peer": bar.peer, "unit": bar.unit, "ours": spread(ours),
                   "theirs": spread(theirs) if theirs else None, "ratio": None, "rounds": len(ours), "bar": None, "holds": None}
         value = record["ours"]["median"]
         if bar.form != "value":
@@ -85,7 +85,7 @@ class Report:
         self.say("      " + numbers)
 
     def point(self, plot, tool, samples, unit, x=None):
-        record = {"point": plot, "tool": tool, "x": x, "unit": unit, "is": spread(samples), "rounds": len(samples)}
+        record = {"point": plot, "part": self.part, "tool": tool, "x": x, "unit": unit, "is": spread(samples), "rounds": len(samples)}
         self.write(record)
         self.say("  %-44s %-10s %s" % (tool, "" if x is None else "%g" % x, show(record["is"], unit)))
 

@@ -6,8 +6,8 @@ root = sys.argv[1]
 STRING = r'"((?:\\.|[^"\\])*)"'
 
 
-def read(name):
-    with open(f"{root}/src/{name}", encoding="utf-8") as f:
+def read(name, where="src"):
+    with open(f"{root}/{where}/{name}", encoding="utf-8") as f:
         return f.read()
 
 
@@ -23,7 +23,8 @@ def strings(text):
 severity = {"BLOCK": 2, "WARN": 1}
 rules = [(tuple(n.split()), tuple(w.split()), c, severity[s]) for n, w, c, s in
          re.findall(r'^R\("([^"]*)", "([^"]*)", (\w+), (\w+),', read("hook/rules.def"), re.M)]
-paths = read("hook/paths.c")
+# The agents' own files are made by the build.
+paths = read("hook/paths.c") + read("hook/agent-paths.h", "build/src")
 files = read("hook/rules-files.c")
 wrappers = read("hook/wrappers.c")
 code = read("hook/code.c")

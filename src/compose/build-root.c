@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/path.h"
 
 #define COPY_MAX (16L * 1024) /* of a file: a larger one takes longer to copy than to mount */
 #define VAR_TMP "/var/tmp"
+#define PROC_BLOCK (2 * KiB)
 #define RUN_SIZE (64 * MiB) /* of /run: sockets and locks, not data */
 
 static const char *const system_dirs[] = {"/usr", "/opt", "/nix/store", "/gnu/store"};
@@ -201,26 +203,41 @@ static bool is_masked(const char *path)
 	return false;
 }
 
-/* Run by root, the sandbox's user is root to the kernel, without its capabilities: what only the
- * owner may read (kpagecount, slabinfo, vmallocinfo …) must be covered. */
-static void mask_roots_own(struct sandbox_spec *s)
+static void mask_roots_file(struct sandbox_spec *s, int proc, const char *name)
 {
-	DIR *dir = opendir("/proc");
-	struct dirent *de;
+	cleanup_free char *path = NULL;
 	struct stat st;
 
-	while (dir && (de = readdir(dir))) {
-		cleanup_free char *path = NULL;
+	if (fstatat(proc, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
+	    (st.st_mode & 0004))
+		return;
+	path = path_join("/proc", name);
+	if (!is_masked(path))
+		add_mask(s, path);
+}
 
-		if (de->d_name[0] <= '9') /* a process */
-			continue;
-		path = path_join("/proc", de->d_name);
-		if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && !(st.st_mode & 0004) &&
-		    !is_masked(path))
-			add_mask(s, path);
+/*
+ * Run by root, the sandbox's user is root to the kernel, without its capabilities: what only the
+ * owner may read (kpagecount, slabinfo, vmallocinfo …) must be covered. The kernel lists its own
+ * files first and then the processes; a small buffer keeps it from listing thousands of them.
+ */
+static void mask_roots_own(struct sandbox_spec *s)
+{
+	_Alignas(struct dirent64) char block[PROC_BLOCK];
+	cleanup_fd int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool processes = false;
+	ssize_t n;
+
+	while (!processes && (n = getdents64(proc, block, sizeof(block))) > 0) {
+		for (ssize_t at = 0; at < n;) {
+			const struct dirent64 *de = (const struct dirent64 *)(block + at);
+
+			processes = de->d_name[0] >= '0' && de->d_name[0] <= '9';
+			if (!processes && de->d_name[0] != '.')
+				mask_roots_file(s, proc, de->d_name);
+			at += de->d_reclen;
+		}
 	}
-	if (dir)
-		(void)closedir(dir);
 }
 
 static void add_proc(struct sandbox_spec *s)

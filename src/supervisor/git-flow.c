@@ -462,7 +462,8 @@ void git_flow_up(struct supervisor *s)
 /* Once: references of which there are too many to look at count as changed for ever. */
 void git_flow_close(struct supervisor *s)
 {
-	if (!s->git || s->git->is_closed || !can_run(s->git))
+	/* A round that runs now may change references; its end comes here again. */
+	if (!s->git || s->git->is_closed || s->git->phase != RESTING || !can_run(s->git))
 		return;
 	s->git->is_closed = true;
 	/* The answer to the last command was given just now, after such a look. */

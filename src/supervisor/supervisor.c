@@ -118,7 +118,7 @@ static void on_deadline(struct ev *ev, struct ev_timer *t)
 
 void sup_stop(struct supervisor *s, uint64_t grace_ms)
 {
-	if (s->state != SUP_UP || grace_ms == 0 || !anybody_holds(s)) {
+	if (s->state != SUP_UP || grace_ms == 0) {
 		sup_end(s);
 		return;
 	}
@@ -127,6 +127,8 @@ void sup_stop(struct supervisor *s, uint64_t grace_ms)
 		if (c->state == CLIENT_RUNNING)
 			s->runner->kill(s, c, SIGTERM);
 	ev_timer_set(s->ev, &s->deadline, grace_ms);
+	/* Where nobody holds the sandbox, only an import or a sync is waited for. */
+	sup_reconsider(s);
 }
 
 static void on_signal(struct ev *ev, struct ev_io *io, uint32_t events)

@@ -128,7 +128,7 @@ for i in range(200100):
 	has "$(cat "$T/notices")" clone/.git
 	has "$(cat "$T/notices")" tree/.git
 	[ ! -e clone/.git ]
-	ralph rm "$name" 2>"$T/notices"
+	ralph rm "$name" 2>"$T/notices" || fail "$(cat "$T/notices")"
 	has "$(cat "$T/notices")" '2 git directories'
 	ralph adopt --mine clone
 	ralph adopt --mine "$WS/tree/.git"

@@ -259,6 +259,20 @@ PY
 	rm ready
 }
 
+# While the sandbox follows a branch of the user, its references are not those of the last import.
+@test 'a sandbox that is stopped while it follows the user ends complete: nothing is held against its removal' {
+	local i
+
+	for i in 1 2 3 4 5; do
+		stay
+		git branch "mine-$i"
+		wait_until test -e "$RECORD/git/refs/heads/mine-$i"
+		ralph stop "$NAME"
+		ralph rm "$NAME" 2>"$T/said" || fail "$(cat "$T/said")"
+	done
+	clean
+}
+
 @test '--rm imports, and leaves no notes in the repository' {
 	ralph run --rm --agent command -n "$NAME" -- git commit -q --allow-empty -m gone 2>/dev/null
 	same gone "$(subject)"

@@ -1,28 +1,31 @@
-"""What docs/benchmarks.md says of any results: test-bench-render.py ROOT."""
+"""Which results of benchmarks are kept, and what docs/benchmarks.md says of any: test-bench-render.py ROOT."""
 import importlib.machinery
 import importlib.util
 import sys
 import unittest
 
 sys.dont_write_bytecode = True
-loader = importlib.machinery.SourceFileLoader("render", sys.argv.pop(1) + "/bench/render")
+root = sys.argv.pop(1)
+loader = importlib.machinery.SourceFileLoader("render", root + "/bench/render")
 render = importlib.util.module_from_spec(importlib.util.spec_from_loader("render", loader))
 loader.exec_module(render)
+sys.path.insert(0, root + "/bench/lib")
+import keep  # noqa: E402
 
 ONE = {"median": 3.0, "p10": 2.0, "p90": 4.0}
 
 
 def row(key, holds=True, **more):
     bar = render.BARS[key]
-    return dict({"row": key, "what": bar.what, "peer": bar.peer, "unit": bar.unit, "rounds": 9, "ours": ONE,
+    return dict({"row": key, "part": bar.part, "what": bar.what, "peer": bar.peer, "unit": bar.unit, "rounds": 9, "ours": ONE,
                  "theirs": ONE if bar.peer else None, "ratio": ONE if bar.form != "value" else None,
                  "bar": "%s %g" % (bar.op, bar.limit) if bar.op else None, "holds": holds if bar.op else None}, **more)
 
 
 def results(**more):
-    return dict({"date": "2026-01-01", "quick": False, "seconds": 60, "versions": {"bubblewrap": "0.8.0"}, "missing": [],
+    return dict({"quick": False, "versions": {"bubblewrap": "0.8.0"}, "missing": [],
                  "machine": {"processor": "p", "cores": 2, "memory": "4 GiB", "kernel": "6.1", "system": "s", "user": "root"},
-                 "parts": [{"part": "exec", "seconds": 60, "failed": ""}], "rows": [row(k) for k in render.BARS],
+                 "parts": [{"part": "exec", "date": "2026-01-01", "seconds": 60, "failed": ""}], "rows": [row(k) for k in render.BARS],
                  "points": []}, **more)
 
 
@@ -66,7 +69,7 @@ class Render(unittest.TestCase):
         self.assertIn("beside srt: no result", text)
 
     def test_a_part_that_failed_is_named(self):
-        failed = {"part": "exec", "seconds": 9, "failed": "took more than 9 s"}
+        failed = {"part": "exec", "date": "2026-01-01", "seconds": 9, "failed": "took more than 9 s"}
         self.assertIn("- `bench/exec`: took more than 9 s", page(parts=[failed]))
 
     def test_every_row_with_a_bar_is_in_the_table(self):
@@ -99,6 +102,25 @@ class Render(unittest.TestCase):
                 self.assertIn(label, made["docs/images/bench-%s.svg" % name])
             self.assertIn("prefers-color-scheme: dark", made["docs/images/bench-%s.svg" % name])
             self.assertIn("(images/bench-%s.svg)" % name, made["docs/benchmarks.md"])
+
+
+class Keep(unittest.TestCase):
+    order = ["exec", "hook"]
+
+    def test_a_part_that_was_measured_again_takes_the_place_of_its_old_results(self):
+        hook = {"part": "hook", "date": "2026-01-01", "seconds": 9, "failed": ""}
+        kept = results(parts=[dict(hook, part="exec"), hook], rows=[row("run.srt", False), row("hook.same", False)],
+                       missing=[{"missing": "srt", "part": "exec", "why": "no network"}])
+        new = results(parts=[dict(hook, part="exec", date="2026-02-02")], rows=[row("run.srt")])
+        both = keep.update(kept, new, self.order)
+        self.assertEqual([(p["part"], p["date"]) for p in both["parts"]], [("exec", "2026-02-02"), ("hook", "2026-01-01")])
+        self.assertEqual([(r["row"], r["holds"]) for r in both["rows"]], [("run.srt", True), ("hook.same", False)])
+        self.assertEqual(both["missing"], [])
+
+    def test_results_of_another_machine_or_of_other_versions_are_not_mixed(self):
+        for other in ({"machine": {"cores": 4}}, {"versions": {"bubblewrap": "0.9.0"}}):
+            with self.assertRaises(keep.OtherMachine):
+                keep.update(results(), results(**other), self.order)
 
 
 unittest.main()
