@@ -23,7 +23,7 @@ T = {n: i for i, n in enumerate(NAMES)}
 MORE = 1 << 31
 MAX = 65536
 HEAD = struct.Struct("<III")
-GW_HEADER, GW_HEADER_IS = 78, 79  # enum gw_type
+GW_HEADER, GW_HEADER_IS = 85, 86  # enum gw_type
 
 
 dialled = {}  # channel: socket
@@ -180,7 +180,7 @@ def main():
             ticks += 1
             continue
         name, slot, body, more = f
-        if name not in ("LINE", "PACK", "LOG", "PONG", "PING"):
+        if name not in ("LINE", "EVENT", "PACK", "LOG", "PONG", "PING"):
             res["frames"].append(name)
         if name == "HELLO":
             res["hello"] = json.loads(body)

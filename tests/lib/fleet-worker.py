@@ -37,7 +37,7 @@ import time
  PACK, PING, PONG, OPEN, OPENED, DATA, CLOSE, WINDOW) = range(1, 27)
 MORE = 0x80000000
 MESSAGE = 65536
-GW_HEADER = 78  # of wire/gateway-proto.h
+GW_HEADER = 85  # of wire/gateway-proto.h
 
 how, _, told = sys.argv[1].rpartition(":") if ":" in sys.argv[1] else (sys.argv[1], "", "")
 HOW = {}

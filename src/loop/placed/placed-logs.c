@@ -112,12 +112,11 @@ static void hide_secrets(const struct loop *l, int fd)
 	(void)munmap(text, (size_t)st.st_size);
 }
 
-static void end_file(struct placed *p)
+static void close_file(struct placed *p)
 {
 	if (p->log >= 0)
 		hide_secrets(p->w->l, p->log);
 	closep(&p->log);
-	p->in_log = false;
 }
 
 static void begin_file(struct placed *p, const struct fleet_msg *m)
@@ -148,14 +147,16 @@ void placed_log(struct placed *p, const struct fleet_msg *m)
 	}
 	if (p->log >= 0 && m->len &&
 	    (p->log_total > BYTES_MAX || fd_write_all(p->log, m->data, m->len) < 0))
-		closep(&p->log); /* what came of it stays */
-	if (!m->more)
-		end_file(p);
+		close_file(p); /* what came of it stays */
+	if (m->more)
+		return;
+	close_file(p);
+	p->in_log = false;
 }
 
 void placed_logs_end(struct placed *p)
 {
-	end_file(p);
+	close_file(p);
 }
 
 /* ---- when an iteration is counted ---- */

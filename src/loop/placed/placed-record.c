@@ -15,6 +15,7 @@
 #define LOCK_MS 200
 #define TEXT_MAX 1024
 #define DEPTH_MAX 4
+#define FAR_MS (INT32_MAX * 1000LL) /* no clock is that wrong */
 #define ITEMS_MAX 64
 
 char *placed_record_name(const struct worker *w)
@@ -148,14 +149,15 @@ static void set_times(const struct placed *p, json_t *j)
 {
 	static const char *const keys[] = {"at_ms", "first_ms", "last_ms"};
 	json_int_t now = (json_int_t)time(NULL) * 1000, began = (json_int_t)p->began_s * 1000;
+	/* The clock's difference is the node's word too. */
+	json_int_t ahead = p->clock_ms > -FAR_MS && p->clock_ms < FAR_MS ? p->clock_ms : 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		json_int_t at = number_of(j, keys[i]);
 
 		if (!json_object_get(j, keys[i]))
 			continue;
-		/* Both bounds first: the clock's difference is the node's word too. */
-		at = at > now + INT32_MAX * 1000LL || at < 0 ? now : at - p->clock_ms;
+		at = at < 0 || at > now + FAR_MS ? now : at - ahead;
 		(void)json_object_set_new(j, keys[i],
 					  json_integer(at < began ? began
 						       : at > now ? now
