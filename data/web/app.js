@@ -4,11 +4,11 @@
 
 // ---- text ----
 
-const MARKS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g
-
-// Controls, and what changes the direction or hides, are shown as marks.
+// Controls, and what changes the direction, hides, or is drawn over other lines, are shown as marks. An emoji may have its variation.
+const MARKS = /(?![\t\n]|(?<=\p{Extended_Pictographic})\ufe0f)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|\p{M}{9,}/gu
 const plain = text => String(text ?? '').replace(MARKS, c => {
   const n = c.codePointAt(0)
+  if ([...c].length > 1) return `\u27e8${[...c].length} combining marks\u27e9`
   return n < 0x20 ? String.fromCodePoint(0x2400 + n) : n === 0x7f ? '\u2421' : `\u27e8U+${n.toString(16).toUpperCase().padStart(4, '0')}\u27e9`
 })
 const usd = micro => '$' + (micro / 1e6).toFixed(micro && micro < 1e6 ? 3 : 2)
@@ -38,18 +38,19 @@ const post = (path, body) => fetch(path, {
   method: 'POST', headers: { 'content-type': 'application/json', 'x-ralph-key': store.key ?? '' }, body: JSON.stringify(body), redirect: 'error',
 })
 
-// Reading may be tried again: desk is replaced now and then.
+// Reading may be tried again: desk is replaced now and then, and a line is cut. A refusal is the server's word.
+class Refused extends Error {}
 const get = async path => {
   for (let i = 0; ; i++) {
-    const r = await fetch(path, { headers: { 'x-ralph-key': store.key ?? '' }, redirect: 'error' })
-    if (r.status === 503 && i < 8) {
-      await new Promise(done => setTimeout(done, 250))
-      continue
+    const r = await fetch(path, { headers: { 'x-ralph-key': store.key ?? '' }, redirect: 'error' }).catch(() => null)
+    if (r && r.status !== 503 && r.status !== 429) {
+      if (r.status === 401) logged_out()
+      const j = await r.json()
+      if (!r.ok) throw new Refused(j.error ?? `status ${r.status}`)
+      return j
     }
-    if (r.status === 401) logged_out()
-    const j = await r.json()
-    if (!r.ok) throw new Error(j.error ?? `status ${r.status}`)
-    return j
+    if (i === 8) throw new Error('The server does not answer.')
+    await new Promise(done => setTimeout(done, 250))
   }
 }
 
@@ -58,10 +59,9 @@ const login = async () => {
   const m = /^#k=([0-9a-f]{32})$/.exec(location.hash)
   if (!m) return Boolean(store.key)
   history.replaceState(null, '', '#/')
-  const r = await post('/login', { key: m[1] })
-  const j = await r.json()
-  if (!r.ok) {
-    say_login(j.error)
+  const r = await post('/login', { key: m[1] }).catch(() => null), j = await r?.json()
+  if (!r?.ok) {
+    say_login(j?.error ?? 'The server does not answer. If this link is refused when you open it again, make another.')
     return false
   }
   store.key = j.key
@@ -134,6 +134,7 @@ const buttons = (acts, about, pick) => (acts ?? []).filter(a => !pick || pick.in
 const ask = document.getElementById('ask')
 const part = name => document.getElementById('ask-' + name)
 let open_act = null
+const BLANK = "'\u2026'"
 const takes_text = act => ['answer', 'note', 'ask-answer', 'ask-deny'].includes(act.verb)
 
 const open_ask = act => {
@@ -177,8 +178,10 @@ const run_act = async () => {
 }
 part('no').addEventListener('click', () => ask.close())
 part('yes').addEventListener('click', run_act)
+// The text is the last word of its command. A task may have the sign of its place in its name.
 part('text').addEventListener('input', () => {
-  if (open_act) part('cmd').textContent = plain(open_act.cmd.replace('\u2026', part('text').value || '\u2026'))
+  const text = part('text').value.trim(), at = open_act?.cmd.lastIndexOf(BLANK) ?? -1
+  if (at >= 0) part('cmd').textContent = plain(open_act.cmd.slice(0, at) + (text ? `'${text.replaceAll("'", "'\\''")}'` : BLANK))
 })
 document.addEventListener('click', e => {
   const b = e.target.closest('button')
@@ -188,7 +191,7 @@ document.addEventListener('click', e => {
 
 // ---- the pages ----
 
-const TONES = { running: 'good', iterating: 'good', verifying: 'good', starting: 'good', done: 'good', waiting: 'warn', paused: 'warn', question: 'warn',
+const TONES = { __proto__: null, whole: 'good', broken: 'bad', running: 'good', iterating: 'good', verifying: 'good', starting: 'good', done: 'good', waiting: 'warn', paused: 'warn', question: 'warn',
   blocked: 'warn', stuck: 'warn', asks: 'warn', limit: 'warn', provider: 'warn', login: 'warn', crashed: 'bad', failed: 'bad', killed: 'bad' }
 const tag = state => el('span.tag' + (TONES[state] ? '.' + TONES[state] : ''), null, state)
 const cell = (name, ...c) => el('td', { 'data-name': name }, c)
@@ -199,7 +202,7 @@ const table = (names, rows, empty) => rows.length
   : el('p.soft', null, empty)
 
 // What an agent asks for. Its words are marked as such: nobody has checked them.
-const ASKS = { host: ' asks for a host', file: ' asks for a change of a protected file', decide: ' asks you to decide' }
+const ASKS = { __proto__: null, host: ' asks for a host', file: ' asks for a change of a protected file', decide: ' asks you to decide' }
 const ask_card = (a, title, whole) => {
   const about = a.what || plain(a.why), open = a.state === 'open'
   return el(open ? 'li.card.need' : 'li.card', null, title, a.what ? el('p.big', null, agent(a.what)) : null, el('p', null, el('span.soft', null, 'the agent says: '), agent(a.why)),
@@ -236,18 +239,35 @@ const box_row = b => el('tr', null,
   num('refused', el('a', { href: `#/net/${b.name}`, 'aria-label': `${b.refused} refused, network of ${b.name}` }, String(b.refused))),
   cell('', el('a', { href: `#/events/${b.name}`, 'aria-label': `events of ${b.name}` }, 'events'), ' ', el('a', { href: `#/audit/${b.name}`, 'aria-label': `audit of ${b.name}` }, 'audit')))
 
-let told = ''
+// How much needs a person: in the title of every page, to those who listen, and where it was allowed as a notification, without any text of agents.
+const needs_in = d => d.needs.length + (d.quarantine ? 1 : 0)
+let waiting = 0, title = ''
+const titled = text => {
+  title = text
+  document.title = [waiting ? `(${waiting})` : '', text ? `${text} \u2013 ralph` : 'ralph'].join(' ').trim()
+}
+const tell = n => {
+  if (n === waiting) return
+  const text = n ? `${n} need${n === 1 ? 's' : ''} you` : 'nothing needs you'
+  document.getElementById('told').textContent = text
+  if (n > waiting && leads && document.hidden && window.Notification?.permission === 'granted') new Notification('ralph', { body: text, tag: 'ralph' })
+  waiting = n
+  titled(title)
+}
+const notify_button = () => window.Notification?.permission === 'default' ? el('p', null, step('Notify me when something needs me', async () => {
+  await Notification.requestPermission()
+  load()
+})) : null
 const overview = {
   path: () => '/api/overview', topic: () => 'overview',
   draw (d) {
-    const n = d.needs.length + (d.quarantine ? 1 : 0)
-    document.title = n ? `(${n}) ralph` : 'ralph'
-    const text = n ? `${n} need${n === 1 ? 's' : ''} you` : ''
-    if (text !== told) document.getElementById('told').textContent = told = text
+    const n = needs_in(d)
+    tell(n)
+    titled('')
     show(el('h1', null, n ? `${n} thing${n === 1 ? '' : 's'} need${n === 1 ? 's' : ''} you` : 'Nothing needs you'),
       n ? el('ul.grid', { role: 'list', class: 'grid bare' }, d.needs.map(need_card), d.quarantine
         ? el('li.card.need', null, el('h2', null, 'Quarantine'), el('p.big', null, `${d.quarantine} file${d.quarantine === 1 ? '' : 's'} taken out of workspaces`),
-          el('p', null, el('a.button', { href: '#/quarantine' }, 'Look'))) : null) : el('p.soft', null, 'No question is open, and nothing was refused that you could allow.'),
+          el('p', null, el('a.button', { href: '#/quarantine' }, 'Look'))) : null) : el('p.soft', null, 'No question is open, and nothing was refused that you could allow.'), notify_button(),
       el('h2', null, 'Loops'), table(['project', 'state', 'task', '#iteration', '#done', '#spent', 'doing', 'actions'], d.loops.map(loop_row), 'No loop yet. Start one with: ralph build'),
       el('h2', null, 'Sandboxes'), table(['name', 'state', 'doing', '#spent', '#tokens', '#refused', 'log'], d.sandboxes.map(box_row), 'No sandbox yet.'))
   },
@@ -266,10 +286,11 @@ const loop = {
   path: p => `/api/loop/${p[1]}`, topic: p => `loop/${p[1]}`,
   draw (d, p) {
     const iteration = p[2] ? Number(p[2]) : d.iteration
-    document.title = `${plain(d.project)} – ralph`
+    titled(`${plain(d.project)}`)
     show(el('p', null, el('a', { href: '#/' }, '\u2039 Overview')), el('h1', null, agent(d.project, 'bdi'), ' ', tag(d.state)),
       el('div.row', null, el('span.num', null, d.max_iterations ? `iteration ${d.iteration} of ${d.max_iterations}` : `iteration ${d.iteration}`),
-        el('span.num', null, usd(d.micro_usd)), el('span.soft', null, agent(d.workspace, 'bdi')), el('span.row', null, buttons(d.acts, d.project))),
+        el('span.num', null, d.max_micro_usd ? `${usd(d.micro_usd)} of ${usd(d.max_micro_usd)}` : usd(d.micro_usd)), d.max_micro_usd ? bar('spent', d.micro_usd, d.max_micro_usd) : null,
+        d.started ? el('span.soft', null, `started ${when(d.started * 1000)}`) : null, el('span.soft', null, agent(d.workspace, 'bdi')), el('span.row', null, buttons(d.acts, d.project))),
       d.tasks_total ? null : d.reason && !d.running ? el('p', null, agent(d.reason)) : null,
       el('h2', null, 'Tasks'), el('div.board', null, COLUMNS.map(([name, states]) => {
         const tasks = d.tasks.filter(t => states.includes(t.state))
@@ -279,7 +300,7 @@ const loop = {
         cell('', agent(w.task)), cell('', agent(w.node)), cell('', agent(w.job ?? '')), cell('', w.sandbox ? el('a', { href: `#/events/${w.sandbox}` }, agent(w.sandbox)) : null))), '')] : null,
       el('h2', null, iteration ? `Iteration ${iteration}` : 'Live'),
       el('div.card', { id: 'log', 'data-keep': true, role: 'log', tabindex: 0, 'aria-label': `What the agent did in iteration ${iteration}` }),
-      el('div.row', null, step('older', older_log), step('follow', follow_log)),
+      el('div.row', null, step('Older lines', older_log), step(end_name(), follow_log, { id: 'log-end' })),
       el('div', { id: 'checks', 'data-keep': true }),
       el('h2', null, 'Iterations'), table(['iteration', 'verdict', 'task', 'why', 'commit', '#time', '#spent'], d.records.map(r => record_row(d, r)), 'No iteration has ended yet.'))
     if (iteration) start_log(d.key, iteration)
@@ -296,8 +317,8 @@ const draw_checks = async (d, n) => {
   if (checked !== now) return
   box.replaceChildren(...rows.length ? [el('h2', null, 'Verification')] : [], ...rows.map(check_card))
 }
-const step = (name, go) => {
-  const b = el('button', { type: 'button' }, name === 'older' ? 'Older lines' : 'To the end')
+const step = (name, go, attrs) => {
+  const b = el('button', { type: 'button', ...attrs }, name)
   b.go = go
   return b
 }
@@ -305,6 +326,13 @@ const step = (name, go) => {
 // The log is a window on a file of any size: at most this many lines are in the page.
 const LINES_MAX = 600
 let log = null
+const end_name = () => log?.unseen ? `${log.unseen} new \u2193` : 'To the end'
+const count_unseen = n => {
+  if (!log) return
+  log.unseen = n
+  const b = document.getElementById('log-end')
+  if (b) b.textContent = end_name()
+}
 const log_line = i => {
   const e = el(`div.${['words', 'call', 'failed', 'notice', 'output'].includes(i.kind) ? i.kind : 'output'}`, null, i.text, i.more ? ` \u2026 ${i.more} bytes more` : '')
   e.at = i.at
@@ -327,9 +355,12 @@ const follow_log = async () => {
     own.next = d.next
     own.follows = true
     box.scrollTop = box.scrollHeight
-  } catch {
-    // It may begin just now: the stream tells.
+    count_unseen(0)
+  } catch (e) {
     if (own !== log) return
+    own.lost = !(e instanceof Refused)
+    if (own.lost) return
+    // It may begin just now: the stream tells.
     own.missing = true
     box.replaceChildren(el('div.output', null, 'There is no log of this iteration.'))
   }
@@ -339,11 +370,15 @@ const follow_log = async () => {
 const older_log = async () => {
   const own = log, box = document.getElementById('log')
   if (!own || !box || own.first === 0) return
-  const d = await get(log_path(`before=${own.first}`))
-  if (own !== log) return
+  let d = { items: [] }
+  // A stretch may be the inside of one line.
+  while (!d.items.length && own.first > 0) {
+    d = await get(log_path(`before=${own.first}`))
+    if (own !== log) return
+    own.first = d.first
+  }
   const height = box.scrollHeight - box.scrollTop
   box.prepend(...d.items.map(log_line))
-  own.first = d.items.length ? d.first : 0
   own.follows = false
   while (box.childElementCount > LINES_MAX) box.lastElementChild.remove()
   box.scrollTop = box.scrollHeight - height
@@ -353,8 +388,9 @@ const add_log = (topic, d) => {
   if (!log || !box || topic !== log.topic || !log.follows || d.next <= log.next) return
   if (log.missing) box.replaceChildren()
   log.missing = false
-  const at_end = box.scrollHeight - box.scrollTop - box.clientHeight < 60
-  box.append(...d.items.filter(i => i.at >= log.next).map(log_line))
+  const at_end = box.scrollHeight - box.scrollTop - box.clientHeight < 60, news = d.items.filter(i => i.at >= log.next)
+  box.append(...news.map(log_line))
+  count_unseen(at_end ? 0 : (log.unseen ?? 0) + news.length)
   log.next = d.next
   while (box.childElementCount > LINES_MAX) {
     box.firstElementChild.remove()
@@ -363,11 +399,15 @@ const add_log = (topic, d) => {
   if (at_end) box.scrollTop = box.scrollHeight
 }
 
+// The pages of one sandbox.
+const box_head = (name, own) => el('p', null, el('a', { href: '#/' }, '\u2039 Overview'), ['net', 'events', 'audit'].filter(n => n !== own).map(n => [' ', el('a', { href: `#/${n}/${name}` }, n === 'net' ? 'Network' : n === 'events' ? 'Events' : 'Audit')]))
+
 const net = {
-  path: p => `/api/net/${p[1]}`, also: 'overview',
+  lives: true,
+  path: p => `/api/net/${p[1]}`,
   draw (d) {
-    document.title = `Network of ${plain(d.sandbox)} – ralph`
-    show(el('p', null, el('a', { href: '#/' }, '\u2039 Overview')), el('h1', null, 'Network of ', agent(d.sandbox, 'bdi'), ' ', tag(d.state)),
+    titled(`Network of ${plain(d.sandbox)}`)
+    show(box_head(d.sandbox, 'net'), el('h1', null, 'Network of ', agent(d.sandbox, 'bdi'), ' ', tag(d.state)),
       el('p', null, `${d.refused} refused. Wildcards, addresses, private ranges and rules for all your sandboxes are for the command line: ralph net.`),
       el('ul.grid', { role: 'list', class: 'grid bare' }, d.hosts.map(h => el('li.card', null, el('h2', null, `${h.count}\u00d7, last ${when(h.last_ms)}`), el('p.big', null, agent(`${h.host}:${h.port}`)),
         el('p.soft', null, agent(h.reason)), el('div.row.apart', null, el('div', null, buttons(h.acts, `${h.host}:${h.port}`, ['deny'])),
@@ -378,9 +418,9 @@ const net = {
 const events = {
   path: p => `/api/events/${p[1]}`,
   async draw (d, p) {
-    document.title = `Events of ${plain(d.sandbox)} – ralph`
+    titled(`Events of ${plain(d.sandbox)}`)
     const rows = d.rows.slice().reverse()
-    const draw = proof => show(el('p', null, el('a', { href: '#/' }, '\u2039 Overview')), el('h1', null, 'Events of ', agent(d.sandbox, 'bdi')),
+    const draw = proof => show(box_head(d.sandbox, 'events'), el('h1', null, 'Events of ', agent(d.sandbox, 'bdi')),
       el('p', null, proof ? [tag(proof.whole ? 'whole' : 'broken'), proof.whole ? ` ${proof.records} records, ${proof.first} to ${proof.last}` : ` ${plain(proof.how)} ${plain(proof.where)}`] : 'checking the log …'),
       table(['#seq', 'time', 'type', 'what'], rows.map(r => el('tr', null, num('', String(r.seq)), cell('', when(r.at)),
         cell('', r.tone ? el(`span.tag.${r.tone === 'bad' ? 'bad' : 'warn'}`, null, r.type) : r.type), cell('', agent(r.text)))), 'Nothing yet.'))
@@ -409,23 +449,39 @@ const chart = days => {
   if (last.length) s.append(make('text', { x: 4, y: 160 }, last[0][0]), make('text', { x: 4 + (last.length - 1) * 24, y: 160, 'text-anchor': last.length > 4 ? 'end' : 'start' }, last.length > 1 ? last.at(-1)[0] : ''))
   return s
 }
-const sums = (name, rows) => table([name, '#spent', '#tokens', '#requests'], Object.entries(rows).sort((a, b) => b[1].micro_usd - a[1].micro_usd)
-  .map(([k, v]) => el('tr', null, cell('', agent(k)), num('spent', usd(v.micro_usd)), num('tokens', count(v.tokens)), num('requests', count(v.requests)))), 'Nothing yet.')
+const sums = (name, rows) => table([name, '#spent', '#input', '#output', '#cache', '#requests'], Object.entries(rows).sort((a, b) => b[1].micro_usd - a[1].micro_usd)
+  .map(([k, v]) => el('tr', null, cell('', agent(k)), num('spent', usd(v.micro_usd)), ...['input', 'output', 'cache', 'requests'].map(c => num(c, count(v[c]))))), 'Nothing yet.')
+// How much of what may be used is used, in words too.
+const bar = (of, used, most) => el('progress.bar', { value: String(Math.min(used, most)), max: String(most), 'aria-label': `${plain(of)}: ${Math.round(used / most * 100)} %` })
+const share = (of, used, most, words) => el('li.card', null, el('p', null, agent(of, 'bdi')), el('p.num', null, words), bar(of, used, most))
+const budget_cards = rows => rows.flatMap(b => [
+  b.max_micro_usd ? share(`${b.of} ${b.name}`, b.micro_usd, b.max_micro_usd, `${usd(b.micro_usd)} of ${usd(b.max_micro_usd)}`) : null,
+  b.max_tokens ? share(`${b.of} ${b.name}`, b.tokens, b.max_tokens, `${count(b.tokens)} of ${count(b.max_tokens)} tokens`) : null])
+// Of what providers tell, a share is drawn; the rest are their own words.
+const percent_of = (k, v) => /-utilization$/.test(k) ? Number(v) * 100 : /-used-percent$/.test(k) ? Number(v) : NaN
+const limit_cards = rows => rows.flatMap(r => Object.entries(r.values).map(([k, v]) => [k, percent_of(k, v)]).filter(([, n]) => n >= 0)
+  .map(([k, n]) => share(`${r.sandbox}, ${k}`, n, 100, `${Math.round(n)} %`)))
+const limit_rows = rows => rows.flatMap(r => Object.entries(r.values).map(([k, v]) => el('tr', null, cell('', agent(r.sandbox)), cell('', agent(k)), cell('', agent(v)), cell('', when(r.at_ms)))))
+const cards = list => el('ul', { role: 'list', class: 'grid bare' }, list)
 const last_spent = days => Object.keys(days).length ? [el('div.card', null, chart(days))] : []
 const usage = {
-  path: () => '/api/usage', also: 'overview',
+  path: () => '/api/usage',
   draw (d) {
     const all = Object.values(d.days).reduce((n, v) => n + v.micro_usd, 0), today = d.days[new Date().toISOString().slice(0, 10)]?.micro_usd ?? 0
-    document.title = 'Usage – ralph'
+    titled('Usage')
     show(el('h1', null, 'Usage'), el('p.big.num', null, `${usd(today)} today, ${usd(all)} in all`), ...last_spent(d.days),
+      el('h2', null, 'Budgets'), d.budgets.length ? cards(budget_cards(d.budgets)) : el('p.soft', null, 'No loop and no sandbox has one; see: loop.max_cost, budget.usd and budget.tokens in ralph-config(5).'),
+      d.limits.length ? [el('h2', null, 'Limits of providers'), cards(limit_cards(d.limits)),
+        el('details.card', null, el('summary', null, 'as the providers tell them'), table(['sandbox', 'name', 'value', 'told'], limit_rows(d.limits), ''))] : null,
       el('h2', null, 'By model'), sums('model', d.models), el('h2', null, 'By sandbox'), sums('sandbox', d.sandboxes))
   },
 }
 
 const quarantine = {
-  path: p => p[1] ? `/api/quarantine/${p[1]}` : '/api/quarantine', also: 'overview',
+  lives: true,
+  path: p => p[1] ? `/api/quarantine/${p[1]}` : '/api/quarantine',
   draw (d, p) {
-    document.title = 'Quarantine – ralph'
+    titled('Quarantine')
     if (p[1]) {
       show(el('p', null, el('a', { href: '#/quarantine' }, '\u2039 Quarantine')), el('h1', null, agent(d.path, 'bdi')), el('p', null, agent(d.why)),
         el('p.soft', null, `${plain(d.sandbox)}, ${when(d.time * 1000)}`), d.kind === 'text' || d.kind === 'link'
@@ -441,21 +497,22 @@ const quarantine = {
 
 // One decision, where notifications lead; without an id all of them.
 const asks = {
-  path: p => p[1] ? `/api/ask/${p[1]}` : '/api/asks', also: 'overview',
+  lives: true,
+  path: p => p[1] ? `/api/ask/${p[1]}` : '/api/asks',
   draw (d, p) {
-    document.title = 'Asks \u2013 ralph'
+    titled('Asks')
     const card = whole => a => ask_card(a, el('h2', null, agent(a.project, 'bdi'), ASKS[a.kind] ?? ' asks'), whole)
-    if (p[1]) return show(el('p', null, el('a', { href: '#/' }, '\u2039 Overview')), el('h1', null, 'Ask'), el('ul.grid', { role: 'list', class: 'grid bare' }, card(true)(d)))
-    show(el('h1', null, 'Asks'), d.open.length ? el('ul.grid', { role: 'list', class: 'grid bare' }, d.open.map(card(false))) : el('p.soft', null, 'No agent asks for anything.'),
-      d.answered.length ? [el('h2', null, 'Answered'), el('ul.grid', { role: 'list', class: 'grid bare' }, d.answered.slice(-20).reverse().map(card(true)))] : null)
+    if (p[1]) return show(el('p', null, el('a', { href: '#/' }, '\u2039 Overview')), el('h1', null, 'Ask'), cards(card(true)(d)))
+    show(el('h1', null, 'Asks'), d.open.length ? cards(d.open.map(card(false))) : el('p.soft', null, 'No agent asks for anything.'),
+      d.answered.length ? [el('h2', null, 'Answered'), cards(d.answered.slice(-20).reverse().map(card(true)))] : null)
   },
 }
 
 const sessions = {
-  path: () => '/api/sessions', also: 'overview',
+  path: () => '/api/sessions',
   draw (d) {
     level = d.level
-    document.title = 'Sessions – ralph'
+    titled('Sessions')
     show(el('h1', null, 'Sessions'), table(['id', 'level', 'since', 'idle', 'actions'], d.sessions.map(s => el('tr', null, cell('', el('code', null, s.id), s.own ? ' this one' : ''), cell('', tag(s.level)),
       cell('', when(s.since * 1000)), cell('idle', span(s.idle)), cell('', s.own || may('grant')
         ? button({ verb: 'revoke', id: s.id, seen: '', level: 'look', cmd: `ralph web revoke ${s.id}` }, `session ${s.id}`) : null))), ''),
@@ -466,17 +523,23 @@ const sessions = {
 
 // ---- where we are ----
 
-const PAGES = { '': overview, loop, commit, talk, audit, net, events, usage, quarantine, sessions, ask: asks, asks }
-let page = overview, parts = ['']
+const PAGES = { __proto__: null, '': overview, loop, commit, talk, audit, net, events, usage, quarantine, sessions, ask: asks, asks }
+let page = overview, parts = [''], shown = false, lost = false
 
+// What is shown stays while the server is not there; the next line that stands draws it anew.
 const load = async () => {
   if (ended) return
   const own = page, at = parts
   try {
     const d = await get(own.path(at))
-    if (own === page && at === parts) await own.draw(d, at)
+    if (own !== page || at !== parts) return
+    await own.draw(d, at)
+    shown = true
+    lost = false
   } catch (e) {
-    if (!ended && own === page) show(el('h1', null, 'Not there'), el('p', null, e.message), el('p', null, el('a', { href: '#/' }, '\u2039 Overview')))
+    if (ended || own !== page) return
+    lost = !(e instanceof Refused)
+    if (!lost || !shown) show(el('h1', null, 'Not there'), el('p', null, e.message), el('p', null, el('a', { href: '#/' }, '\u2039 Overview')))
   }
 }
 const route = () => {
@@ -484,6 +547,7 @@ const route = () => {
   page = PAGES[parts[0]] ?? overview
   log = null
   seen_events = null
+  shown = false
   for (const a of document.querySelectorAll('nav a')) a.getAttribute('href') === `#/${parts[0]}` ? a.setAttribute('aria-current', 'page') : a.removeAttribute('aria-current')
   topics_changed()
   return load()
@@ -500,7 +564,7 @@ const tab = Math.random().toString(36).slice(2)
 const bus = new BroadcastChannel('ralph')
 const tabs = new Map() // of the leader: topics of every tab
 const last = new Map() // of the leader: the last state of each topic
-let leads = false, cut = null, streamed = '', heard = 0
+let leads = false, cut = null, streamed = '', heard = 0, up = false
 
 const own_topics = () => ({ overview: 0, ...(page.topic && page !== overview ? { [page.topic(parts)]: 0 } : {}),
   ...(log?.follows && log.ready ? { [log.topic]: log.next } : {}), ...(seen_events ? { [seen_events.topic]: seen_events.seq } : {}) })
@@ -510,6 +574,7 @@ const topics_changed = () => {
 }
 const on_topics = m => {
   tabs.set(m.tab, { topics: m.topics, at: Date.now() })
+  if (m.tab !== tab) bus.postMessage({ kind: 'line', up, heard })
   if (m.tab !== tab) for (const t of Object.keys(m.topics)) if (last.has(t)) bus.postMessage({ kind: 'news', news: last.get(t) })
   if (names(wanted()) !== streamed) cut?.abort()
 }
@@ -525,9 +590,9 @@ const wanted = () => {
 const on_news = n => {
   heard = Date.now()
   if (n.topic === 'overview') {
+    tell(needs_in(n.data))
     if (page === overview) overview.draw(n.data)
-    else document.title = document.title.replace(/^\(\d+\) /, '').replace(/^/, n.data.needs.length ? `(${n.data.needs.length}) ` : '')
-    if (page === asks) load()
+    if (page.lives) load()
   } else if (page.topic && n.topic === page.topic(parts)) page.draw(n.data, parts)
   else if (n.topic.startsWith('log/')) add_log(n.topic, n.data)
   else if (n.topic === seen_events?.topic && n.cursor > seen_events.seq) load()
@@ -536,7 +601,20 @@ bus.onmessage = ({ data: m }) => {
   if (m.kind === 'topics' && leads) on_topics(m)
   if (m.kind === 'news') on_news(m.news)
   if (m.kind === 'beat') heard = Date.now()
+  if (m.kind === 'line') line_is(m.up, m.heard)
   if (m.kind === 'who') topics_changed()
+}
+
+// Up: the answer of a stream has begun, and has not ended.
+const line_is = (now, at) => {
+  up = now
+  heard = Math.max(heard, at)
+  if (up && lost) load()
+  if (up && log?.lost) follow_log()
+}
+const say_line = now => {
+  line_is(now, now ? Date.now() : heard)
+  bus.postMessage({ kind: 'line', up, heard })
 }
 
 const read_stream = async () => {
@@ -547,6 +625,7 @@ const read_stream = async () => {
     body: JSON.stringify({ topics }), signal: cut.signal, redirect: 'error' })
   if (r.status === 401) logged_out()
   if (!r.ok) throw new Error(`status ${r.status}`)
+  say_line(true)
   const reader = r.body.pipeThrough(new TextDecoderStream()).getReader()
   for (let rest = ''; ;) {
     const { done, value } = await reader.read()
@@ -571,6 +650,7 @@ const lead = async () => {
   for (let wait = 250; !ended;) {
     const begun = Date.now()
     try { await read_stream() } catch { /* cut off, or told to begin anew: the cursors say where */ }
+    if (!cut.signal.aborted) say_line(false)
     wait = Date.now() - begun > 5000 || cut.signal.aborted ? 250 : Math.min(wait * 2, 10000)
     if (!cut.signal.aborted) await new Promise(done => { wake = done; setTimeout(done, wait) })
   }
@@ -581,7 +661,7 @@ document.addEventListener('visibilitychange', () => { if (!document.hidden) wake
 setInterval(() => {
   if (ended) return
   const s = (Date.now() - heard) / 1000
-  if (s < 17) set_line('live', 'live')
+  if (up && s < 17) set_line('live', 'live')
   else if (heard && s < 60) set_line('late', `${Math.round(s)} s behind`)
   else set_line('off', 'offline')
   if (!leads) topics_changed()
@@ -592,7 +672,15 @@ const start = async () => {
     if (!ended) say_login()
     return
   }
-  try { level = (await get('/api/sessions')).level } catch { return }
+  for (let known = false; !known;) {
+    try {
+      level = (await get('/api/sessions')).level
+      known = true
+    } catch {
+      if (ended) return
+      set_line('off', 'offline')
+    }
+  }
   await route()
   navigator.locks.request('ralph-stream', lead)
 }

@@ -49,10 +49,10 @@ const check_card = r => el('details.card', { open: r.code !== 0 }, el('summary',
   el('code', null, r.command), ` ${span(r.ms / 1000)}`), el('pre', { tabindex: 0, 'aria-label': 'output' }, r.output || '(no output)'))
 
 const commit = {
-  path: p => `/api/loop/${p[1]}/iter/${p[2]}/diff`, also: 'overview',
+  path: p => `/api/loop/${p[1]}/iter/${p[2]}/diff`,
   async draw (d, p) {
     const files = files_of(d.patch ?? ''), { rows } = await get(`/api/loop/${p[1]}/iter/${p[2]}/verify`)
-    document.title = `${plain(d.task ?? 'commit')} ${(d.commit ?? '').slice(0, 8)} \u2013 ralph`
+    titled(`${plain(d.task ?? 'commit')} ${(d.commit ?? '').slice(0, 8)}`)
     show(el('p', null, el('a', { href: `#/loop/${p[1]}/${p[2]}` }, '\u2039 Loop')),
       el('h1', null, el('code', null, (d.commit ?? '').slice(0, 10)), ' ', agent([d.task, d.title].filter(Boolean).join(' '), 'bdi'), ' ', tag(d.verdict)),
       el('p', null, `iteration ${d.iteration} by ${plain(d.agent)}, ${span(d.ms / 1000)}, ${usd(d.micro_usd)}`, d.why ? [': ', agent(d.why)] : null),
@@ -73,9 +73,9 @@ const turn = (text, first) => {
     : el(first ? 'details.card' : 'div.card', null, first ? el('summary', null, 'about this conversation') : null, el('div.agent', null, text.trim()))
 }
 const talk = {
-  path: p => p[1] ? `/api/talk/${p[1]}${/^[1-9][0-9]{0,14}$/.test(p[2] ?? '') ? `?at=${p[2]}` : ''}` : '/api/talks', also: 'overview',
+  path: p => p[1] ? `/api/talk/${p[1]}${/^[1-9][0-9]{0,14}$/.test(p[2] ?? '') ? `?at=${p[2]}` : ''}` : '/api/talks',
   draw (d, p) {
-    document.title = 'Conversations \u2013 ralph'
+    titled('Conversations')
     if (!p[1]) {
       show(el('h1', null, 'Conversations'), el('p', null, 'What was said in sandboxes, as ralph export writes it: known secrets are taken out, and what an agent wrote is its word alone.'),
         table(['conversation', 'saved', '#size'], d.rows.map(r => el('tr', null, cell('', el('a', { href: `#/talk/${r.id}` }, agent(r.path.replace(/\.md$/, ''), 'bdi'))), cell('', when(r.time * 1000)),
@@ -92,17 +92,17 @@ const talk = {
 
 // ---- what a sandbox has ----
 
-const ENGINES = { native: 'your kernel', docker: 'your kernel', podman: 'your kernel', direct: 'no wall at all' }
-const MODES = { bind: 'rw', rw: 'rw', ro: 'ro' }
+const ENGINES = { __proto__: null, native: 'your kernel', docker: 'your kernel', podman: 'your kernel', direct: 'no wall at all' }
+const MODES = { __proto__: null, bind: 'rw', rw: 'rw', ro: 'ro' }
 const limit = (name, n, text) => el('tr', null, cell('', name), cell('', n ? text : 'no limit'))
 const gib = n => n >= 1073741824 ? `${(n / 1073741824).toFixed(1)} GiB` : `${Math.round(n / 1048576)} MiB`
 const audit = {
-  path: p => `/api/audit/${p[1]}`, also: 'overview',
+  path: p => `/api/audit/${p[1]}`,
   draw (d) {
     const env = d.env ?? [], mounts = d.mounts ?? [], net = d.network ?? {}, limits = d.limits ?? {}, creds = d.credentials ?? []
     const writable = mounts.filter(m => MODES[m.kind] === 'rw')
-    document.title = `Audit of ${plain(d.name)} \u2013 ralph`
-    show(el('p', null, el('a', { href: '#/' }, '\u2039 Overview')), el('h1', null, 'What ', agent(d.name, 'bdi'), ' has ', tag(d.state)),
+    titled(`Audit of ${plain(d.name)}`)
+    show(box_head(d.name, 'audit'), el('h1', null, 'What ', agent(d.name, 'bdi'), ' has ', tag(d.state)),
       el('p', null, `engine ${plain(d.engine)}`, ENGINES[d.engine] ? ` (${ENGINES[d.engine]})` : '', `, agent ${plain(d.agent)}, workspace `, agent(d.workspace, 'bdi')),
       el('h2', null, 'Can be written'), table(['path', 'reason'], writable.map(m => el('tr', null, cell('', agent(m.target)), cell('', agent(m.reason)))), 'Nothing of the host.'),
       el('h2', null, 'Network'), el('p', null, `tier ${plain(net.tier)}`), table(['verdict', 'pattern', 'from'], (net.rules ?? []).map(r => el('tr', null, cell('', tag(r.verdict)),

@@ -114,26 +114,6 @@ int landlock_enforce(struct landlock *l)
 	return r;
 }
 
-/* Every layer forbids moves between directories that no rule of its own allows: hence REFER. */
-int landlock_own_sockets(int abi)
-{
-	const struct ruleset_attr attr = {.fs = LANDLOCK_RESOLVE_UNIX | LANDLOCK_REFER};
-	cleanup_landlock struct landlock l = {.abi = abi, .fd = -1};
-	struct path_beneath rule = {.access = LANDLOCK_REFER};
-	cleanup_fd int root = -1;
-
-	if (abi < LANDLOCK_ABI_OWN_SOCKETS)
-		return 0;
-	root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root < 0)
-		return -errno;
-	rule.fd = root;
-	l.fd = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr), 0UL);
-	if (l.fd < 0 || syscall(SYS_landlock_add_rule, l.fd, RULE_PATH_BENEATH, &rule, 0UL) < 0)
-		return -errno;
-	return landlock_enter(&l);
-}
-
 void landlock_end(struct landlock *l)
 {
 	closep(&l->fd);

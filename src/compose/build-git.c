@@ -6,21 +6,16 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sha256.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/buf.h"
 #include "base/fd.h"
 #include "base/path.h"
-#include "policy/gitconfig.h"
+#include "compose/build-gitlinks.h"
 #include "record/store.h"
 #include "workspace/gitdir.h"
 #include "workspace/nested.h"
 #include "workspace/private/private-git.h"
-
-#define MODULES_TEXT_MAX (1 * MiB)
-#define MODULES_MAX 1024
 
 static struct spec_mount *add(struct sandbox_spec *s, enum spec_mount_kind kind, const char *source,
 			      const char *target, const char *why)
@@ -153,70 +148,6 @@ static void add_dot_git(struct sandbox_spec *s, const struct private_git *p)
 	add_module_links(s, p);
 }
 
-/* Nobody inside can rename what holds a mount. */
-static void pin_above(struct sandbox_spec *s, const char *path)
-{
-	for (const char *slash = strchr(path + strlen(s->workspace) + 1, '/'); slash;
-	     slash = strchr(slash + 1, '/')) {
-		cleanup_free char *dir = xstrndup(path, (size_t)(slash - path));
-
-		(void)spec_mount_add(s, SPEC_PIN, dir, dir,
-				     "stays where it is: it holds a submodule");
-	}
-}
-
-struct modules {
-	struct sandbox_spec *spec;
-	int root;
-	unsigned n;
-};
-
-/*
- * A submodule that is not initialised is an empty directory. git of the host looks into its `.git`,
- * if one appears, so what is made there inside lies in the record.
- */
-static bool add_empty_module(const struct gitconfig_entry *e, void *arg)
-{
-	struct modules *m = arg;
-	struct sandbox_spec *s = m->spec;
-	cleanup_free char *path = NULL, *source = NULL;
-	char name[SHA256_DIGEST_STRING_LENGTH];
-	int fd;
-
-	if (!streq(e->section, "submodule") || !e->sub || !streq(e->key, "path") || !e->value)
-		return false;
-	path = path_join(s->workspace, e->value);
-	if (e->value[0] == '/' || !path_is_normal(path))
-		return false; /* git does not take it either */
-	fd = path_open_beneath(m->root, e->value, O_RDONLY | O_DIRECTORY, 0);
-	if (fd < 0 || !is_empty(fd))
-		return false;
-	/* One name for each: what lies below a directory of the agent's is not mounted. */
-	(void)SHA256Data((const uint8_t *)e->value, strlen(e->value), name);
-	source = xasprintf("%s.modules/%s", s->git.private, name);
-	pin_above(s, path);
-	add(s, SPEC_BIND_RW, source, path, "a submodule that is not initialised");
-	return ++m->n >= MODULES_MAX;
-}
-
-static int add_empty_modules(struct sandbox_spec *s, struct err *err)
-{
-	cleanup_fd int root = open(s->workspace, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct modules m = {.spec = s, .root = root};
-	cleanup_buf struct buf b;
-	int r;
-
-	buf_init(&b, MODULES_TEXT_MAX);
-	r = root < 0 ? -errno : path_read(root, ".gitmodules", &b);
-	if (r == 0)
-		(void)gitconfig_each(buf_str(&b), b.len, add_empty_module, &m);
-	if (m.n == MODULES_MAX)
-		r = -EFBIG;
-	return r == 0 || r == -ENOENT
-		       ? 0
-		       : err_sys(err, -r, "cannot read '.gitmodules' of '%s'", s->workspace);
-}
-
 static int add_mounts(struct sandbox_spec *s, const struct gitdir *g, struct err *err)
 {
 	const struct private_git_input in = {.git = g, .run = PRIVATE_GIT_RUN};
@@ -229,7 +160,7 @@ static int add_mounts(struct sandbox_spec *s, const struct gitdir *g, struct err
 	add(s, SPEC_BIND_RW, s->git.private, PRIVATE_GIT_AT, "the sandbox's own git directory");
 	add_borrowed(s, &p);
 	add_dot_git(s, &p);
-	return s->git.covers && g->root && !gitdir_is_bare(g) ? add_empty_modules(s, err) : 0;
+	return g->root && !gitdir_is_bare(g) ? build_gitlinks(s, g, &p, err) : 0;
 }
 
 int build_git(struct sandbox_spec *s, const struct build_input *in, const struct gitdir *g,

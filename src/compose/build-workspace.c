@@ -1,6 +1,7 @@
 #include "compose/build.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,6 +38,37 @@ static void add_item(struct sandbox_spec *s, const struct guard_item *it, const 
 
 	(void)spec_mount_add(s, kinds[it->kind], it->kind == GUARD_MASK ? NULL : it->path, to,
 			     it->why);
+}
+
+/*
+ * Of a directory in which the agent may change something every other file is read-only by itself.
+ * One that appears there is found when the sandbox ends.
+ */
+static void add_parts(struct sandbox_spec *s, int root, const struct guard_item *it)
+{
+	const char *rel = it->path + strlen(s->workspace) + 1;
+	cleanup_fd int fd = spec_may_change_below(s, it->path)
+				    ? path_open_beneath(root, rel, O_RDONLY | O_DIRECTORY, 0)
+				    : -1;
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *de;
+
+	if (!d) {
+		add_item(s, it, s->workspace, s->workspace);
+		return;
+	}
+	(void)take_fd(fd);
+	(void)spec_mount_add(s, SPEC_PIN, it->path, it->path,
+			     "stays where it is: it holds protected files");
+	while ((de = readdir(d))) {
+		cleanup_free char *path = path_join(it->path, de->d_name);
+		const struct guard_item part = {.kind = it->kind, .path = path, .why = it->why};
+
+		if (!streq(de->d_name, ".") && !streq(de->d_name, "..") && de->d_type != DT_LNK &&
+		    !spec_may_change(s, path))
+			add_parts(s, root, &part);
+	}
+	(void)closedir(d);
 }
 
 static void add_place(struct sandbox_spec *s, const struct guard_place *p)
@@ -106,15 +138,19 @@ int build_guard(struct sandbox_spec *s, const struct build_input *in, const stru
 		.settings = &settings,
 		.home = in->places->home,
 	};
+	cleanup_fd int root = -1;
 	struct stat st;
 	int r;
 
+	root = open(s->workspace, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (stat(source, &st) < 0 || !S_ISDIR(st.st_mode))
 		return 0;
 	user_settings(in->places, &settings);
 	r = guard_find(&gi, &g, err);
 	for (size_t i = 0; i < g.n_items; i++)
-		if (g.items[i].kind != GUARD_RO || !spec_may_change(s, g.items[i].path))
+		if (g.items[i].kind == GUARD_RO && spec_may_change_below(s, g.items[i].path))
+			add_parts(s, root, &g.items[i]);
+		else if (g.items[i].kind != GUARD_RO || !spec_may_change(s, g.items[i].path))
 			add_item(s, &g.items[i], source, target);
 	for (size_t i = 0; i < g.n_places; i++)
 		add_place(s, &g.places[i]);
@@ -157,6 +193,10 @@ void build_watch_path(struct sandbox_spec *s, const char *path)
 
 		if (real && is_writable(s, real))
 			spec_watch_add(s, SPEC_WATCH_PATH, real);
+		/* Links on the way choose the directory. */
+		if (real && path_is_normal(dirs.v[i]) && !streq(dirs.v[i], real) &&
+		    is_writable(s, dirs.v[i]))
+			spec_watch_add(s, SPEC_WATCH_PATH, dirs.v[i]);
 	}
 }
 

@@ -8,13 +8,6 @@
 
 #define MEMBER "claudeAiOauth"
 
-char *claude_dir(const struct cred_host *h)
-{
-	const char *own = cred_host_env(h, "CLAUDE_CONFIG_DIR");
-
-	return own && own[0] == '/' ? xstrdup(own) : cred_host_home(h, ".claude");
-}
-
 void claude_login_done(struct claude_login *l)
 {
 	(void)cred_secret_free(l->access);

@@ -25,6 +25,3 @@ void claude_login_done(struct claude_login *l);
  */
 int claude_login_update(const char *text, size_t len, const char *posted,
 			const struct claude_login *fresh, char **ret, struct err *err);
-
-/* Returns the directory of Claude Code's files: $CLAUDE_CONFIG_DIR, else ~/.claude. */
-char *claude_dir(const struct cred_host *h);

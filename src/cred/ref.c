@@ -5,22 +5,6 @@
 
 #include "base/path.h"
 
-void cred_ref_init(struct cred_ref *r)
-{
-	*r = (struct cred_ref){0};
-	strv_init(&r->options);
-}
-
-void cred_ref_done(struct cred_ref *r)
-{
-	free(r->name);
-	free(r->source);
-	free(r->origin);
-	free(r->warning);
-	strv_done(&r->options);
-	*r = (struct cred_ref){0};
-}
-
 const char *cred_host_env(const struct cred_host *h, const char *name)
 {
 	size_t n = strlen(name);

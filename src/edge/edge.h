@@ -58,6 +58,9 @@ static inline struct edge_conn *own(const struct conn *c)
 
 extern const struct program edge_program;
 
+/* No Nagle delays, for both sides. */
+void socket_tune(int fd);
+
 /* A connection from a listener, which may be over before this returns. Takes fd. dialled: the address
  * inside; AF_UNSPEC where the socket itself knows it. */
 struct conn *edge_accept(struct gw *gw, const struct listener *l, int fd,

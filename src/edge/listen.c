@@ -1,5 +1,7 @@
 #include "edge/listen.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -9,6 +11,13 @@
 #include "edge/reach/names.h"
 #include "edge/outpost-port.h"
 #include "flow/stream.h"
+
+void socket_tune(int fd)
+{
+	int on = 1;
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
 
 void listener_serve(const struct listener *l, int fd, const union sockaddr_any *dialled)
 {

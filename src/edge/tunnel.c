@@ -293,8 +293,8 @@ static int judge(struct conn *c)
 /* Plain sockets are told of once: each change of interest is a system call. */
 static void want(struct conn *c)
 {
-	if (stream_want_edges(&c->client, c->gw->ev) < 0 ||
-	    stream_want_edges(&c->up, c->gw->ev) < 0)
+	if (ev_want(c->gw->ev, &c->client.io, STREAM_EDGES) < 0 ||
+	    ev_want(c->gw->ev, &c->up.io, STREAM_EDGES) < 0)
 		conn_end(c, "epoll refused");
 }
 

@@ -117,11 +117,6 @@ int stream_want_gone(struct stream *s, struct ev *ev)
 	return want(s, ev, EPOLLET);
 }
 
-int stream_want_edges(struct stream *s, struct ev *ev)
-{
-	return ev_want(ev, &s->io, STREAM_EDGES);
-}
-
 void stream_event(struct stream *s, uint32_t events)
 {
 	s->event = true;
@@ -166,13 +161,6 @@ int stream_send(struct stream *s, struct buf *b, const void *p, size_t n, uint64
 	}
 	*count += sent;
 	return sent < n ? buf_append(b, (const char *)p + sent, n - sent) : 0;
-}
-
-void socket_tune(int fd)
-{
-	int on = 1;
-
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
 void socket_probe(int fd)

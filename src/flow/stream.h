@@ -65,7 +65,6 @@ int stream_want_gone(struct stream *s, struct ev *ev);
  * more is taken. Not for TLS.
  */
 #define STREAM_EDGES (EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET)
-int stream_want_edges(struct stream *s, struct ev *ev);
 /* Notes what an event brought. */
 void stream_event(struct stream *s, uint32_t events);
 /* Writes as much of b as goes: 0 when b is empty now, -EAGAIN, or -errno. *ret_n: bytes written. */
@@ -73,8 +72,6 @@ int stream_flush(struct stream *s, struct buf *b, uint64_t *count);
 /* Writes p, keeping in b what the stream did not take; b must be able to hold it. 0 or -errno. */
 int stream_send(struct stream *s, struct buf *b, const void *p, size_t n, uint64_t *count);
 
-/* No Nagle delays, for both sides. */
-void socket_tune(int fd);
 /* From now on TCP keep-alive finds out whether the other end is still there. */
 void socket_probe(int fd);
 /* The next close sends RST. */

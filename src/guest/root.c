@@ -28,12 +28,14 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/parse.h"
 #include "guest/builder.h"
+#include "guest/kernel/apart.h"
 #include "guest/root-image.h"
 #include "guest/mount.h"
 #include "guest/userns.h"
@@ -394,12 +396,15 @@ static int outer_uid(int host, unsigned *ret)
 
 /*
  * The program runs with capabilities, in a user namespace that the system may allow to this file
- * alone. So an ordinary user's own program is refused: whoever may write it could have any.
+ * alone. So an ordinary user's own program is refused: whoever may write it could have any. A file
+ * system that a user mounts (FUSE, a stick, an image) can give each file any owner; the programs that
+ * mount it for him make it nosuid.
  */
 static int judge_program(const struct builder *b, int fd)
 {
 	unsigned uid;
 	struct stat st;
+	struct statvfs fs;
 	int r = outer_uid(b->host, &uid);
 
 	if (r < 0 || fstat(fd, &st) < 0)
@@ -408,6 +413,8 @@ static int judge_program(const struct builder *b, int fd)
 		return -EACCES;
 	if (uid == 0)
 		return 0;
+	if (fstatvfs(fd, &fs) < 0 || (fs.f_flag & ST_NOSUID))
+		return -EPERM;
 	if (st.st_uid == geteuid() ||
 	    syscall(SYS_faccessat2, fd, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) == 0)
 		return -EPERM;
@@ -432,6 +439,8 @@ static int begin_tree(struct builder *b, const struct guest_root *root)
 		r = builder_bind(b, from, false, GUEST_PROGRAM, BUILDER_PLAIN | MOUNT_ATTR_RDONLY);
 	if (r == 0)
 		r = rootpath_dir(&b->site, GUEST_PRIVATE, 0700);
+	if (r == 0)
+		r = rootpath_dir(&b->site, GUEST_APART, 0700);
 	if (r == 0) /* where runsc's sentry makes the root that it locks itself into */
 		r = rootpath_dir(&b->site, "/tmp", 0700);
 	if (r == 0)
@@ -472,6 +481,19 @@ static int build(struct builder *b, const struct guest_root *root, struct err *e
 				 : err_set(err, EINVAL, "a sandbox without /proc cannot be closed");
 }
 
+/* The program copies our mounts; what the host covers later reaches its copy. */
+static int give_tree(const struct builder *b, const struct guest_root *root, struct err *err)
+{
+	int r = mount_share(b->site.root);
+	size_t row;
+
+	if (r < 0)
+		return err_sys(err, -r, "cannot share the sandbox's mounts");
+	r = apart_make(b->outer, b->site.root, root, &row);
+	return r < 0 ? err_sys(err, -r, "cannot make '%s' in the sandbox", root->mounts[row].target)
+		     : 0;
+}
+
 int root_enter(const struct guest_root *root, bool in_container, const int *cgroups,
 	       size_t n_cgroups, struct err *err)
 {
@@ -489,17 +511,13 @@ int root_enter(const struct guest_root *root, bool in_container, const int *cgro
 		if (r < 0)
 			(void)err_sys(err, -r,
 				      "'%s' cannot run here; it must be a program that only root "
-				      "can change",
+				      "can change, on a file system without nosuid",
 				      root->program);
 	}
 	if (r == 0)
 		r = build(&b, root, err);
-	if (r == 0 && b.outer >= 0) {
-		/* The program copies our mounts; what the host covers later reaches its copy. */
-		r = mount_share(b.site.root);
-		if (r < 0)
-			(void)err_sys(err, -r, "cannot share the sandbox's mounts");
-	}
+	if (r == 0 && b.outer >= 0)
+		r = give_tree(&b, root, err);
 	if (r == 0)
 		r = move_in(b.outer >= 0 ? b.outer : b.site.root, err);
 	/*

@@ -14,6 +14,7 @@
 #include "workspace/host-run.h"
 #include "workspace/kept-refs.h"
 #include "workspace/nested.h"
+#include "workspace/private/gitlinks.h"
 #include "workspace/restore.h"
 #include "workspace/seen.h"
 
@@ -97,6 +98,7 @@ static void look_at_workspace(const struct places *p, const struct store_entry *
 	(void)settle(&d, &found);
 	findings_done(&found);
 	nested_unmount(old, p);
+	gitlinks_unmount(old);
 	host_run_finish(old, &st.st_mtim, &before, true, settle, &d);
 	text = nested_sentence(&d.nested);
 	if (text)

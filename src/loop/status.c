@@ -85,6 +85,9 @@ void status_write(struct loop *l, const char *phase, uint64_t until)
 			j, "task",
 			json_pack("{so so}", "id", json_text(l->task->id), "title",
 				  json_text(l->task->title ? l->task->title : "")));
+	if (l->limits.micro_usd)
+		(void)json_object_set_new(j, "max_micro_usd",
+					  json_integer((json_int_t)l->limits.micro_usd));
 	if (l->q.parent)
 		(void)json_object_set_new(j, "parent", json_text(l->q.parent));
 	if (l->tool)

@@ -213,6 +213,23 @@ static bool has_part(const char *path, const char *name)
 	return false;
 }
 
+bool protect_may_change_below(const char *dir, char *const *patterns, size_t n)
+{
+	size_t len = strlen(dir);
+
+	if (has_part(dir, ".git") || has_part(dir, ".ralph"))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		size_t plain = strcspn(patterns[i], "*?[\\");
+		size_t both = plain < len ? plain : len;
+
+		if (strncmp(patterns[i], dir, both) == 0 &&
+		    (plain <= len ? patterns[i][plain] : patterns[i][len] == '/'))
+			return true;
+	}
+	return false;
+}
+
 bool protect_may_change(const char *path, char *const *patterns, size_t n)
 {
 	if (has_part(path, ".git") || has_part(path, ".ralph"))

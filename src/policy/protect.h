@@ -50,3 +50,5 @@ bool protect_masked(const char *name, char *const *patterns, size_t n);
  * of fnmatch(3), or a directory with everything below it. Never git's own files or ralph's.
  */
 bool protect_may_change(const char *path, char *const *patterns, size_t n);
+/* Can one of the patterns mean something in this directory? */
+bool protect_may_change_below(const char *dir, char *const *patterns, size_t n);

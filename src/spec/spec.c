@@ -247,6 +247,14 @@ char *spec_agents_text(const struct sandbox_spec *s)
 	return xstrdup(b.len ? buf_str(&b) : s->agent);
 }
 
+bool spec_may_change_below(const struct sandbox_spec *s, const char *dir)
+{
+	size_t n = strlen(s->workspace);
+
+	return s->may_change.n && path_under(dir, s->workspace) && dir[n] == '/' &&
+	       protect_may_change_below(dir + n + 1, s->may_change.v, s->may_change.n);
+}
+
 bool spec_may_change(const struct sandbox_spec *s, const char *path)
 {
 	size_t n = strlen(s->workspace);

@@ -306,6 +306,7 @@ void spec_env_phantom(struct sandbox_spec *s, const char *name, const char *valu
  * supervisor's to add. */
 /* A protected file of the workspace, by its path on the host, that a loop may change. */
 bool spec_may_change(const struct sandbox_spec *s, const char *path);
+bool spec_may_change_below(const struct sandbox_spec *s, const char *dir); /* something in it */
 void spec_environ(const struct sandbox_spec *s, struct strv *out);
 
 /* The values that JSON does not hold, as NAME=VALUE. Of a spec that came from JSON,

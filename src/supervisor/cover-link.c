@@ -19,6 +19,7 @@
 #include "base/path.h"
 #include "supervisor/cover-again.h"
 #include "workspace/fresh-copy.h"
+#include "workspace/private/gitlinks.h"
 
 /* Which file it is. The number of an inode alone is given away again once a file is removed. */
 #define HANDLE_MAX 64
@@ -43,12 +44,14 @@ struct cover {
 };
 
 /* The writable mount that shows a path of the sandbox. */
-static const struct spec_mount *shown_by(const struct sandbox_spec *spec, const char *target)
+static const struct spec_mount *shown_by(const struct sandbox_spec *spec,
+					 const struct spec_mount *m)
 {
+	const char *target = m->target;
 	const struct spec_mount *best = NULL;
 
 	for (size_t i = 0; i < spec->n_mounts; i++)
-		if (spec->mounts[i].kind == SPEC_BIND_RW &&
+		if (spec->mounts[i].kind == SPEC_BIND_RW && &spec->mounts[i] != m &&
 		    path_under(target, spec->mounts[i].target) &&
 		    (!best || strlen(spec->mounts[i].target) > strlen(best->target)))
 			best = &spec->mounts[i];
@@ -151,7 +154,7 @@ static int unshare(struct supervisor *s, const struct cover *c, struct err *err)
 
 static int add(struct supervisor *s, const struct spec_mount *m, struct err *err)
 {
-	const struct spec_mount *shown = shown_by(s->spec, m->target);
+	const struct spec_mount *shown = shown_by(s->spec, m);
 	struct cover c = {.mount = m, .shown = shown};
 	int r = 0;
 
@@ -182,7 +185,8 @@ int cover_start(struct supervisor *s, struct err *err)
 	for (size_t i = 0; r == 0 && i < s->spec->n_mounts; i++) {
 		enum spec_mount_kind kind = s->spec->mounts[i].kind;
 
-		if (kind == SPEC_PROTECT || kind == SPEC_HIDE || kind == SPEC_PIN)
+		if (kind == SPEC_PROTECT || kind == SPEC_HIDE || kind == SPEC_PIN ||
+		    gitlinks_is_cover(&s->spec->mounts[i]))
 			r = add(s, &s->spec->mounts[i], err);
 	}
 	return r;
@@ -229,6 +233,7 @@ static void tell(struct supervisor *s, struct cover *c)
 		[SPEC_HIDE] = "it is hidden inside again",
 		[SPEC_PROTECT] = ("it is read-only inside again. If that was not you, look at what "
 				  "is in it"),
+		[SPEC_BIND_RW] = "the place of a submodule is read-only inside now",
 	};
 	cleanup_free char *text = NULL;
 
@@ -260,6 +265,14 @@ static void note_id(void *arg)
 	c->id = id_of(c);
 }
 
+/* Between its making and this look git of the host may meet it; nobody gets to try again. */
+static int put_away(struct supervisor *s, const char *path, struct err *err)
+{
+	if (s->pointers_away++ > 0)
+		return err_set(err, EEXIST, "it leads elsewhere, and for the second time");
+	return git_cover_put_away(s, path, err);
+}
+
 /*
  * While the host had no `.git` there, the agent could make one, and git of the host does what is in
  * it. The same text as before leads to the user's own git directory, whoever wrote it.
@@ -270,18 +283,28 @@ static int judge_pointer(struct supervisor *s, struct cover *c, int parent, stru
 
 	if (!is_dot_git(c) || (*now && streq(now, c->pointer)))
 		return 0;
-	/* Between its making and this look git of the host may meet it; nobody gets to try again. */
-	if (s->pointers_away++ > 0)
-		return err_set(err, EEXIST, "it leads elsewhere, and for the second time");
-	return git_cover_put_away(s, c->path, err);
+	return put_away(s, c->path, err);
 }
 
+/* The same in the place of a submodule that has no git directory. */
+static int judge_place(struct supervisor *s, struct cover *c, int parent, struct err *err)
+{
+	cleanup_free char *name = path_join(path_base(c->path), ".git"),
+			  *path = path_join(c->path, ".git");
+	struct stat st;
+
+	if (!gitlinks_is_cover(c->mount) || fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	return put_away(s, path, err);
+}
 static int settle(struct supervisor *s, struct cover *c, struct err *err)
 {
 	cleanup_fd int parent = open_parent(c);
 	int r = parent < 0 ? err_sys(err, -parent, "cannot open its directory")
 			   : judge_pointer(s, c, parent, err);
 
+	if (r == 0)
+		r = judge_place(s, c, parent, err);
 	if (r == 0)
 		r = cover_again(s->engine, c->mount, parent, c->path, note_id, c, err);
 	if (r == 0)

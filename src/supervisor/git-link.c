@@ -20,6 +20,7 @@
 #include "spec/of-loop.h"
 #include "workspace/git-stamp.h"
 #include "workspace/private/private-git.h"
+#include "workspace/private/gitlinks.h"
 #include "workspace/private/private-spare.h"
 
 #define DIR_NAME PRIVATE_SPARE_DIR
@@ -266,7 +267,13 @@ int git_link_place(struct supervisor *s, struct err *err)
 		return 0;
 	of = identity(&s->spec->git);
 	r = is_kept(s, of) ? 0 : make_empty(s, of, err);
-	return r < 0 ? r : write_beside(s, err);
+	r = r < 0 ? r : write_beside(s, err);
+	if (r < 0)
+		return r;
+	r = gitlinks_make(s->spec);
+	return r < 0 ? err_sys(err, -r, "cannot make the places of submodules in '%s'",
+			       s->spec->workspace)
+		     : 0;
 }
 
 /* A spare of a repository that has changed since: the guest mounts the directory itself already. */

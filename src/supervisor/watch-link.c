@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "workspace/findings.h"
 #include "workspace/nested.h"
+#include "workspace/private/gitlinks.h"
 #include "workspace/restore.h"
 #include "workspace/host-run.h"
 #include "workspace/kept-refs.h"
@@ -159,6 +160,7 @@ void watch_finish(struct supervisor *s)
 		return;
 	watch_look(s);
 	nested_unmount(s->spec, &s->places);
+	gitlinks_unmount(s->spec);
 	host_run_finish(s->spec, &s->since, &before, false, announce, s);
 	tell_nested(s);
 	if (s->unsettled.msg[0]) {

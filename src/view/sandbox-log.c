@@ -10,6 +10,7 @@
 #include "view/log-view.h"
 
 #define COMMAND_MAX 512
+#define TEXT_KEPT 1024 /* of an event */
 
 static uint64_t tokens_of(const json_t *j)
 {
@@ -93,15 +94,21 @@ static void event_done(struct sandbox_log_event *e)
 
 static void keep_event(struct sandbox_log *l, const json_t *j, int64_t at_ms)
 {
+	cleanup_free char *text = NULL;
+	size_t n;
+
 	if (l->n_events == SANDBOX_LOG_EVENTS_MAX) {
 		event_done(&l->events[0]);
 		memmove(&l->events[0], &l->events[1],
 			(SANDBOX_LOG_EVENTS_MAX - 1) * sizeof(l->events[0]));
 		l->n_events--;
 	}
+	text = event_text(j);
+	for (n = strnlen(text, TEXT_KEPT); n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80;)
+		n--;
 	l->events[l->n_events++] = (struct sandbox_log_event){
 		.type = xstrdup(log_text(j, "type")),
-		.text = event_text(j),
+		.text = xstrndup(text, n),
 		.seq = log_number(j, "seq"),
 		.at_ms = at_ms,
 		.style = (int)event_style(j),
@@ -192,6 +199,15 @@ static void on_gateway_end(struct sandbox_log *l, const json_t *j)
 	l->gateway_why = xstrdup(log_text(j, "why"));
 }
 
+static void keep_limits(struct sandbox_log *l, json_t *limits, int64_t at_ms)
+{
+	if (!json_is_object(limits))
+		return;
+	json_decref(l->limits);
+	l->limits = json_incref(limits);
+	l->limits_ms = at_ms;
+}
+
 /* Allowed connections are most of a log and need no parsing. */
 static bool is_ordinary(const struct events_line *l)
 {
@@ -218,6 +234,7 @@ void sandbox_log_take(struct sandbox_log *l, const json_t *j)
 		on_exec_end(l, log_number(j, "id"));
 	else if (streq(type, "gateway-end"))
 		on_gateway_end(l, j);
+	keep_limits(l, json_object_get(j, "limits"), at_ms);
 	if (l->probe_id)
 		return;
 	if (event_is_refusal(j))
@@ -252,6 +269,7 @@ void sandbox_log_done(struct sandbox_log *l)
 	while (l->n_commands)
 		drop_command(l, l->n_commands - 1);
 	free(l->gateway_why);
+	json_decref(l->limits);
 	events_follow_done(&l->follow);
 	closep(&l->dir);
 }

@@ -35,6 +35,8 @@ struct sandbox_log {
 		int64_t second;
 		uint64_t micro_usd, tokens;
 	} rate[BOX_RATE_SLOTS];
+	json_t *limits; /* the last that a provider told of its rate limits; NULL: nothing */
+	int64_t limits_ms;
 	int64_t since_ms; /* of sandbox_log_since() */
 	uint64_t refused; /* since its last start, or since since_ms */
 	struct sandbox_log_refused hosts[SANDBOX_LOG_REFUSED_MAX]; /* latest last */

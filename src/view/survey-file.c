@@ -26,6 +26,8 @@ static void add_sandbox(struct survey *s, const json_t *j)
 	b->cpu = json_number_value(json_object_get(j, "cpu"));
 	b->memory = (uint64_t)log_number(j, "memory");
 	b->processes = (size_t)log_number(j, "processes");
+	b->budget_micro_usd = (uint64_t)log_number(j, "budget_micro_usd");
+	b->budget_tokens = (uint64_t)log_number(j, "budget_tokens");
 	b->asks = json_deep_copy(json_object_get(j, "asks"));
 	sandbox_log_open(&b->log, -1);
 	json_array_foreach (json_object_get(j, "events"), i, record)

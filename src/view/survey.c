@@ -96,9 +96,13 @@ static void read_spec(struct survey_sandbox *b, const struct places *p)
 	free(b->agent);
 	free(b->workspace);
 	b->agent = NULL;
+	b->budget_micro_usd = b->budget_tokens = 0;
 	b->workspace = store_owner(p, b->name);
-	if (store_read_spec(&e, &spec, &ignored) == 0)
-		b->agent = xstrdup(spec->agent);
+	if (store_read_spec(&e, &spec, &ignored) < 0)
+		return;
+	b->agent = xstrdup(spec->agent);
+	b->budget_micro_usd = spec->budget.micro_usd;
+	b->budget_tokens = spec->budget.tokens;
 }
 
 /* Asks the supervisor once per start; after that, its process in /proc is enough. */

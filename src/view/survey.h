@@ -37,6 +37,7 @@ struct survey_sandbox {
 	pid_t supervisor, init; /* init: of the sandbox, if the host can see it */
 	uint64_t start;		/* start time of that process */
 	int64_t spec_ns;
+	uint64_t budget_micro_usd, budget_tokens; /* over its lifetime; 0: none */
 	struct sandbox_log log;
 	uint64_t ticks, memory; /* of the process tree */
 	size_t processes;

@@ -5,6 +5,8 @@
 #include "record/asks.h"
 #include "view/log-view.h"
 
+#define ANSWERED_SHOWN 40
+
 /* What agents ask a person for: the queues of all sandboxes, as the survey has read them. */
 
 /* A scope that the person cannot choose is not offered. */
@@ -64,6 +66,8 @@ json_t *desk_asks(struct desk *d)
 		json_array_foreach (d->survey.sandboxes[i]->asks, k, ask)
 			(void)json_array_append_new(ask_is_open(ask) ? open : answered,
 						    desk_ask_row(d->survey.sandboxes[i], ask));
+	while (json_array_size(answered) > ANSWERED_SHOWN)
+		(void)json_array_remove(answered, 0);
 	return json_pack("{so so}", "open", open, "answered", answered);
 }
 

@@ -17,8 +17,11 @@
 #define HEAD_BYTES (64 * KiB)
 #define ITEMS_MAX 200
 #define TEXT_SHOWN (4 * KiB) /* of one item */
+#define TOO_LONG "a line that is longer than can be shown"
 #define CHECKS_MAX (2 * MiB) /* of a verify-NNN.jsonl */
 #define CHECK_SHOWN (16 * KiB)
+#define CHECKS_SHOWN (192 * KiB) /* of all commands of an iteration */
+#define COMMAND_SHOWN 500
 
 /*
  * A stretch of an iteration's stream, as lines that a person reads. The position is a byte of the
@@ -27,21 +30,34 @@
  */
 struct window {
 	json_t *items;
+	size_t last; /* only so many of the last items count; 0: all do */
 	struct render render;
 	const struct agent_stream *stream;
 	uint64_t at; /* of the line that is being read */
 };
 
+/* A stretch may have a line for each two of its bytes. */
+static void keep_last(struct window *w)
+{
+	json_t *kept = json_array();
+
+	for (size_t i = json_array_size(w->items) - w->last; i < json_array_size(w->items); i++)
+		(void)json_array_append(kept, json_array_get(w->items, i));
+	json_decref(w->items);
+	w->items = kept;
+}
+
 static void add_item(struct window *w, const char *kind, const char *text)
 {
 	size_t n = strlen(text);
-	cleanup_free char *cut = xstrndup(text, n > TEXT_SHOWN ? TEXT_SHOWN : n);
 	json_t *j = json_pack("{sI ss so}", "at", (json_int_t)w->at, "kind", kind, "text",
-			      json_text(cut));
+			      desk_text(text, TEXT_SHOWN));
 
 	if (n > TEXT_SHOWN)
 		(void)json_object_set_new(j, "more", json_integer((json_int_t)(n - TEXT_SHOWN)));
 	(void)json_array_append_new(w->items, j);
+	if (w->last && json_array_size(w->items) == 2 * w->last)
+		keep_last(w);
 }
 
 static void on_part(void *arg, enum render_kind kind, const char *text)
@@ -125,7 +141,9 @@ static json_t *read_window(int fd, uint64_t size, const struct route *r)
 	uint64_t from =
 		r->before || r->at == ROUTE_TAIL ? (end > WINDOW ? end - WINDOW : 0) : r->at;
 	size_t max = r->n && r->n < ITEMS_MAX ? (size_t)r->n : ITEMS_MAX, skip, n;
-	struct window w = {.items = json_array(), .stream = find_stream(fd)};
+	bool back = r->before || r->at == ROUTE_TAIL;
+	struct window w = {
+		.items = json_array(), .stream = find_stream(fd), .last = back ? max : 0};
 	cleanup_free char *text = xmalloc(WINDOW);
 	uint64_t next = from;
 	ssize_t got =
@@ -136,20 +154,21 @@ static json_t *read_window(int fd, uint64_t size, const struct route *r)
 	skip = torn(fd, text, n, from);
 	render_init(&w.render);
 	/* Backwards the last items count, so all of the stretch is read. */
-	next = take_lines(&w, text + skip, n - skip, from + skip,
-			  r->before || r->at == ROUTE_TAIL ? SIZE_MAX : max);
+	next = take_lines(&w, text + skip, n - skip, from + skip, back ? SIZE_MAX : max);
 	if (next == from + skip && n == WINDOW) {
 		w.at = from;
 		if (skip < n)
-			add_item(&w, "notice", "a line that is longer than can be shown");
+			add_item(&w, "notice", TOO_LONG);
 		next = from + n;
+	} else if (r->before && next < from + n) {
+		/* Stretches behind this one were all of that line. */
+		w.at = next;
+		add_item(&w, "notice", TOO_LONG);
 	}
 	render_end(&w.render, on_part, &w);
 	render_done(&w.render);
 	while (json_array_size(w.items) > max)
-		(void)json_array_remove(w.items, r->before || r->at == ROUTE_TAIL
-							 ? 0
-							 : json_array_size(w.items) - 1);
+		(void)json_array_remove(w.items, back ? 0 : json_array_size(w.items) - 1);
 	from = json_array_size(w.items) ? (uint64_t)log_number(json_array_get(w.items, 0), "at")
 					: from;
 	return json_pack("{sI sI sI so}", "size", (json_int_t)size, "first", (json_int_t)from,
@@ -172,6 +191,7 @@ json_t *desk_checks(struct desk *d, const struct route *r, unsigned *status)
 {
 	const struct survey_loop *l = desk_find_loop(d, r->word);
 	cleanup_fd int fd = l ? open_log(d, l, "verify", r->number) : -1;
+	size_t left = CHECKS_SHOWN;
 	json_t *rows = json_array();
 	cleanup_buf struct buf b;
 	struct stat st;
@@ -186,17 +206,20 @@ json_t *desk_checks(struct desk *d, const struct route *r, unsigned *status)
 	for (char *line = b.data, *nl; line && (nl = strchr(line, '\n')); line = nl + 1) {
 		cleanup_json json_t *j = json_loadb(line, (size_t)(nl - line), 0, NULL);
 		const char *text = log_text(j, "output");
-		size_t n = strlen(text);
+		size_t n = strlen(text), most = left < CHECK_SHOWN ? left : CHECK_SHOWN;
 
 		if (!json_is_object(j))
 			continue;
+		for (text += n > most ? n - most : 0; ((unsigned char)*text & 0xc0) == 0x80;)
+			text++;
+		left -= strlen(text);
 		(void)json_array_append_new(
 			rows,
-			json_pack("{so sI sI sI so}", "command", json_text(log_text(j, "command")),
-				  "code", (json_int_t)log_number(j, "code"), "ms",
+			json_pack("{so sI sI sI so}", "command",
+				  desk_text(log_text(j, "command"), COMMAND_SHOWN), "code",
+				  (json_int_t)log_number(j, "code"), "ms",
 				  (json_int_t)log_number(j, "ms"), "bytes",
-				  (json_int_t)log_number(j, "bytes"), "output",
-				  json_text(n > CHECK_SHOWN ? text + n - CHECK_SHOWN : text)));
+				  (json_int_t)log_number(j, "bytes"), "output", json_text(text)));
 	}
 	return json_pack("{so}", "rows", rows);
 }

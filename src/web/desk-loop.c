@@ -12,7 +12,9 @@
 
 #define RECORDS_FILE "records.jsonl"
 #define RECORDS_SHOWN 200
-#define RECORDS_TAIL (512 * KiB) /* bytes of the file that are looked at */
+#define TITLE_SHOWN 300 /* bytes of a task */
+#define QUESTION_SHOWN (4 * KiB)
+#define RECORDS_TAIL (128 * KiB) /* bytes of the file that are looked at */
 
 static const char *question_of(const json_t *state, const char *task)
 {
@@ -60,21 +62,22 @@ static json_t *tasks_of(struct desk *d, const struct survey_loop *l)
 
 	if (*own) {
 		t = json_pack("{ss ss ss so}", "id", "", "title", "the loop itself", "state",
-			      "asks", "question", json_text(own));
+			      "asks", "question", desk_text(own, QUESTION_SHOWN));
 		put_task_acts(t, l, own);
 		(void)json_array_append_new(rows, t);
 	}
 	json_array_foreach (json_object_get(list, "tasks"), i, t) {
 		const char *question = question_of(state, log_text(t, "id"));
 		json_t *row = json_pack("{so so ss so sI so}", "id", json_text(log_text(t, "id")),
-					"title", json_text(log_text(t, "title")), "state",
-					*question ? "asks" : log_text(t, "state"), "why",
-					json_text(log_text(t, "why")), "attempts",
+					"title", desk_text(log_text(t, "title"), TITLE_SHOWN),
+					"state", *question ? "asks" : log_text(t, "state"), "why",
+					desk_text(log_text(t, "why"), TITLE_SHOWN), "attempts",
 					(json_int_t)log_number(t, "attempts"), "commit",
 					json_text(log_text(t, "commit")));
 
 		if (*question)
-			(void)json_object_set_new(row, "question", json_text(question));
+			(void)json_object_set_new(row, "question",
+						  desk_text(question, QUESTION_SHOWN));
 		put_task_acts(row, l, question);
 		(void)json_array_append_new(rows, row);
 	}
@@ -130,6 +133,7 @@ json_t *desk_loop(struct desk *d, const char *key, unsigned *status)
 		      desk_loop_acts(l), "tasks", tasks_of(d, l), "records", records_of(d, l));
 	/* The counters and words of the status come along; a member of that name here wins. */
 	(void)json_object_update_missing(j, l->status);
+	(void)json_object_del(j, "asks"); /* the tasks have them */
 	(void)json_object_del(j, "pid");
 	(void)json_object_del(j, "start");
 	(void)json_object_del(j, "updated");

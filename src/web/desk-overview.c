@@ -11,12 +11,27 @@
 #include "workspace/quarantine.h"
 
 #define NEEDS_HOSTS_MAX 50
+#define QUESTION_SHOWN (2 * KiB)
+#define TOOL_SHOWN 300
 #define STATE_FILE_MAX (16 * MiB)
 
 json_t *desk_error(unsigned *status, unsigned code, const char *why)
 {
 	*status = code;
 	return json_pack("{so}", "error", json_text(why));
+}
+
+json_t *desk_text(const char *text, size_t most)
+{
+	cleanup_free char *cut = NULL;
+	size_t n = strlen(text);
+
+	if (n <= most)
+		return json_text(text);
+	for (n = most; n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80;)
+		n--;
+	cut = xasprintf("%.*s…", (int)n, text);
+	return json_text(cut);
 }
 
 const struct survey_loop *desk_find_loop(const struct desk *d, const char *key)
@@ -66,8 +81,8 @@ static json_t *loop_row(const struct survey_loop *l)
 			 json_text(survey_project(NULL, l)), "workspace", json_text(l->workspace),
 			 "state", survey_loop_state(l), "running", l->running, "task",
 			 task ? json_incref((json_t *)task) : json_null(), "tool",
-			 json_text(l->running ? log_text(l->status, "tool") : ""), "iteration",
-			 (json_int_t)log_number(l->status, "iteration"), "max",
+			 desk_text(l->running ? log_text(l->status, "tool") : "", TOOL_SHOWN),
+			 "iteration", (json_int_t)log_number(l->status, "iteration"), "max",
 			 (json_int_t)log_number(l->status, "max_iterations"), "done",
 			 (json_int_t)log_number(tasks, "done"), "total",
 			 (json_int_t)log_number(tasks, "total"), "sandbox",
@@ -83,7 +98,7 @@ static json_t *sandbox_row(const struct survey *s, const struct survey_sandbox *
 	sandbox_log_rate(&b->log, s->now_s, &tokens, &usd);
 	return json_pack("{ss so ss so sI sI sI sI sI sI sb}", "name", b->name, "project",
 			 json_text(survey_project(b, b->loop)), "state", survey_sandbox_state(b),
-			 "doing", json_text(survey_doing(b)), "micro_usd",
+			 "doing", desk_text(survey_doing(b), TOOL_SHOWN), "micro_usd",
 			 (json_int_t)survey_micro_usd(b), "tokens", (json_int_t)survey_tokens(b),
 			 "usd_minute", (json_int_t)usd, "refused", (json_int_t)b->log.refused,
 			 "memory", (json_int_t)b->memory, "cpu",
@@ -106,13 +121,14 @@ static void needs_of_loop(json_t *needs, const struct survey_loop *l)
 			needs, json_pack("{ss ss so so so}", "kind", "question", "key", key,
 					 "project", json_text(survey_project(NULL, l)), "task",
 					 json_text(log_text(ask, "task")), "text",
-					 json_text(log_text(ask, "question"))));
+					 desk_text(log_text(ask, "question"), QUESTION_SHOWN)));
 	if (i == 0)
 		(void)json_array_append_new(
-			needs, json_pack("{ss ss so ss so so}", "kind", "loop", "key", key,
-					 "project", json_text(survey_project(NULL, l)), "state",
-					 survey_loop_state(l), "text", json_text(wants), "next",
-					 json_text(log_text(l->status, "next"))));
+			needs,
+			json_pack("{ss ss so ss so so}", "kind", "loop", "key", key, "project",
+				  json_text(survey_project(NULL, l)), "state", survey_loop_state(l),
+				  "text", desk_text(wants, QUESTION_SHOWN), "next",
+				  json_text(log_text(l->status, "next"))));
 }
 
 static json_t *refusal_row(const struct survey_sandbox *b, const struct sandbox_log_refused *r)

@@ -111,6 +111,13 @@ static json_t *get(struct desk *d, const struct route *r, unsigned *status)
 	return desk_error(status, 404, "there is no such page");
 }
 
+/* True: of state that no answer can hold nothing is sent; the page's own question says why. The other topics
+ * of the stream go on. */
+static bool is_too_large(const json_t *j)
+{
+	return json_dumpb(j, NULL, 0, JSON_COMPACT | JSON_ENSURE_ASCII) > WEB_ANSWER_MAX - KiB;
+}
+
 /* Takes j. An answer that does not fit is an error, which does. */
 static void answer(int sock, uint32_t id, unsigned status, json_t *j)
 {
@@ -203,6 +210,10 @@ static void feed(struct desk *d, struct desk_stream *s)
 		struct desk_topic *t = &s->topics[(s->next + i) % s->n_topics];
 		json_t *j = news_of(d, t);
 
+		if (j && is_too_large(j)) {
+			json_decref(j);
+			j = NULL;
+		}
 		if (!j)
 			continue;
 		s->credit = false;

@@ -67,6 +67,9 @@ json_t *desk_held(struct desk *d, const char *id, unsigned *status);
 json_t *desk_talks(struct desk *d);
 json_t *desk_talk(struct desk *d, const struct route *r, unsigned *status);
 
+/* At most so many bytes of a text, and a sign where there are more: an answer has a limit, and no agent
+ * may fill it. */
+json_t *desk_text(const char *text, size_t most);
 /* An error as an answer. */
 json_t *desk_error(unsigned *status, unsigned code, const char *why);
 

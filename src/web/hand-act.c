@@ -62,7 +62,7 @@ static void end_session(struct hand *h, uint32_t id, const struct session *s, co
 		hand_error(h, id, 404, "there is no such session");
 	else {
 		hand_answer(h, id, 200, json_pack("{si ss}", "code", 0, "said", "ended"));
-		hand_revoked(h, name);
+		hand_sessions_changed(h);
 	}
 }
 

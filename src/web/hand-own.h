@@ -62,6 +62,8 @@ struct hand {
 	struct ev_io alive, ctl, signals;
 	struct ev_timer again;
 	struct sessions sessions;
+	char told[SESSIONS_MAX][SESSION_ID_LEN + 1]; /* those that web may have streams of */
+	struct ev_timer expiry;			     /* when the first of them ends by itself */
 	struct act acts[HAND_ACTS_MAX];
 	struct view views[HAND_VIEWS_MAX];
 	uint32_t last_own;
@@ -83,4 +85,5 @@ void acts_end(struct hand *h);
 /* A GET that a command answers; the session is known. */
 void view_begin(struct hand *h, uint32_t id, const char *path);
 void views_end(struct hand *h);
-void hand_revoked(struct hand *h, const char *session);
+/* After a session was made or ended. */
+void hand_sessions_changed(struct hand *h);

@@ -125,7 +125,7 @@ static void on_ended(struct ev *ev, struct ev_io *io, uint32_t events)
 		if (j)
 			hand_answer(v->hand, v->id, 200, j);
 		else
-			hand_error(v->hand, v->id, 500, "it is too large for the page");
+			hand_error(v->hand, v->id, 404, "it is too large for the page");
 	} else {
 		cleanup_free char *why = reason_of(v->said);
 

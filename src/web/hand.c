@@ -26,7 +26,9 @@ void hand_answer(struct hand *h, uint32_t id, unsigned status, json_t *j)
 	cleanup_json json_t *owned = j;
 	cleanup_free char *text = json_dumps(owned, JSON_COMPACT | JSON_ENSURE_ASCII);
 
-	if (h->web.sock.fd >= 0 && text)
+	if (text && strlen(text) > WEB_ANSWER_MAX)
+		hand_error(h, id, 404, "it is too large for the page");
+	else if (h->web.sock.fd >= 0 && text)
 		(void)web_send_answer(h->web.sock.fd, id,
 				      &(struct web_answer){.status = status,
 							   .body = text,
@@ -38,7 +40,7 @@ void hand_error(struct hand *h, uint32_t id, unsigned status, const char *why)
 	hand_answer(h, id, status, json_pack("{so}", "error", json_text(why)));
 }
 
-void hand_revoked(struct hand *h, const char *session)
+static void revoked(struct hand *h, const char *session)
 {
 	cleanup_buf struct buf b;
 
@@ -47,6 +49,38 @@ void hand_revoked(struct hand *h, const char *session)
 	if (h->web.sock.fd >= 0)
 		(void)wire_send(h->web.sock.fd, (enum wire_type)(unsigned)WEB_REVOKED, 0, &b, NULL,
 				0);
+}
+
+static bool is_one_of(char ids[][SESSION_ID_LEN + 1], const char *id)
+{
+	size_t i = 0;
+
+	while (i < SESSIONS_MAX && !streq(ids[i], id))
+		i++;
+	return i < SESSIONS_MAX;
+}
+
+/* A stream is opened once and lasts: web hears of each session that has ended, be it by a word, by its
+ * age, or because a newer one has taken its place. */
+void hand_sessions_changed(struct hand *h)
+{
+	char valid[SESSIONS_MAX][SESSION_ID_LEN + 1];
+	uint64_t now = now_ms(), first = sessions_valid(&h->sessions, now, valid);
+
+	for (size_t i = 0; i < SESSIONS_MAX; i++)
+		if (h->told[i][0] && !is_one_of(valid, h->told[i]))
+			revoked(h, h->told[i]);
+	memcpy(h->told, valid, sizeof(valid));
+	if (first)
+		ev_timer_set(h->ev, &h->expiry, first > now ? first - now : 0);
+	else
+		ev_timer_stop(h->ev, &h->expiry);
+}
+
+static void on_expiry(struct ev *ev, struct ev_timer *t)
+{
+	(void)ev;
+	hand_sessions_changed(ev_owner(t, struct hand, expiry));
 }
 
 /* ---- what web asks ---- */
@@ -76,6 +110,7 @@ static void login(struct hand *h, uint32_t id, const struct web_ask *a)
 	explicit_bzero(cookie, sizeof(cookie));
 	explicit_bzero(key, sizeof(key));
 	explicit_bzero(text, strlen(text));
+	hand_sessions_changed(h);
 }
 
 static json_t *list_json(struct hand *h, const struct session *own)
@@ -103,12 +138,9 @@ static void on_ask(struct hand *h, uint32_t id, const struct web_ask *a)
 	} else if (a->kind == WEB_VIEW) {
 		view_begin(h, id, a->path);
 	} else if (a->kind == WEB_LOGOUT) {
-		char name[SESSION_ID_LEN + 1];
-
-		memcpy(name, s->id, sizeof(name));
-		(void)sessions_end(&h->sessions, name);
+		(void)sessions_end(&h->sessions, s->id);
 		hand_answer(h, id, 200, json_object());
-		hand_revoked(h, name);
+		hand_sessions_changed(h);
 	} else if (a->kind == WEB_ACT) {
 		act_begin(h, id, s, a);
 	} else {
@@ -441,7 +473,7 @@ static json_t *control(struct hand *h, const struct web_ask *a, unsigned *status
 		}
 	}
 	if (a->kind == WEB_LOGOUT && sessions_end(&h->sessions, a->path)) {
-		hand_revoked(h, a->path);
+		hand_sessions_changed(h);
 		return json_object();
 	}
 	*status = 404;
@@ -601,6 +633,7 @@ int hand_serve(const struct hand_options *o, struct err *err)
 	h->sessions.most = o->most;
 	h->last = json_array();
 	h->again.fn = on_again;
+	h->expiry.fn = on_expiry;
 	h->web = (struct helper){.hand = h, .name = "web", .sock.fd = -1};
 	h->desk = (struct helper){.hand = h, .name = "desk", .sock.fd = -1};
 	h->tls = (struct helper){.hand = h, .name = "web-tls", .sock.fd = -1};

@@ -160,6 +160,24 @@ bool sessions_end(struct sessions *s, const char *id)
 	return false;
 }
 
+uint64_t sessions_valid(const struct sessions *s, uint64_t now, char ids[][SESSION_ID_LEN + 1])
+{
+	uint64_t first = 0;
+
+	for (size_t i = 0; i < SESSIONS_MAX; i++) {
+		const struct session *v = &s->v[i];
+		uint64_t idle = v->seen_ms + SESSION_IDLE_MS, old = v->since_ms + SESSION_LIFE_MS,
+			 end = idle < old ? idle : old;
+
+		ids[i][0] = '\0';
+		if (!is_valid(v, now))
+			continue;
+		memcpy(ids[i], v->id, sizeof(v->id));
+		first = first && first < end ? first : end;
+	}
+	return first;
+}
+
 json_t *sessions_json(const struct sessions *s, const struct session *own, uint64_t now)
 {
 	json_t *a = json_array();

@@ -66,5 +66,8 @@ bool session_may_act(struct session *s, uint64_t now);
 /* False: this nonce was used before. */
 bool session_new_nonce(struct session *s, const char *nonce);
 bool sessions_end(struct sessions *s, const char *id);
+/* Fills the ids of all valid sessions, "" for a free place, and returns when the first of them ends by
+ * itself; 0: there is none. */
+uint64_t sessions_valid(const struct sessions *s, uint64_t now, char ids[][SESSION_ID_LEN + 1]);
 /* "own" is the session that asks; NULL: none. */
 json_t *sessions_json(const struct sessions *s, const struct session *own, uint64_t now);

@@ -46,6 +46,7 @@ enum guest_inside {
 #define GUEST_TREE "/tree"
 #define GUEST_PROGRAM "/program" /* read-only; its own files are in GUEST_PRIVATE */
 #define GUEST_PRIVATE "/private"
+#define GUEST_APART GUEST_PRIVATE "/apart" /* see guest/kernel/apart.h */
 
 enum guest_mount_kind {
 	GUEST_BIND_RO, /* the host's `source` at target, with all that is mounted below it */

@@ -11,6 +11,7 @@
 #define MTIME_AT 8
 #define INO_AT 20
 #define MODE_AT 24
+#define MODE_LINK 0160000
 #define SIZE_AT 36
 #define HASH_AT 40 /* behind times, numbers and mode; flags follow it */
 #define FLAGS_LEN 2
@@ -142,6 +143,18 @@ bool gitindex_lists_young(const uint8_t *index, size_t len, size_t hash_len, int
 	return found;
 }
 
+void gitindex_links(const uint8_t *index, size_t len, size_t hash_len,
+		    bool (*fn)(const char *path, void *arg), void *arg)
+{
+	struct reader r;
+	const uint8_t *entry;
+
+	for (int64_t n = begin(&r, index, len, hash_len); n > 0 && next_entry(&r, &entry) == 0; n--)
+		if (get_u32(entry + MODE_AT) == MODE_LINK && fn(buf_str(&r.name), arg))
+			break;
+	buf_done(&r.name);
+}
+
 void gitindex_hash(const void *content, size_t len, uint8_t ret[GITINDEX_HASH_LEN])
 {
 	char head[32];
@@ -181,11 +194,11 @@ const uint8_t *gitindex_oid(const struct gitindex_entry *e)
 /* The mode as a tree has it; NULL: no tree has it. */
 static const char *mode_text(uint32_t mode)
 {
-	return mode == 0100644	 ? "100644 "
-	       : mode == 0100755 ? "100755 "
-	       : mode == 0120000 ? "120000 "
-	       : mode == 0160000 ? "160000 "
-				 : NULL;
+	return mode == 0100644	   ? "100644 "
+	       : mode == 0100755   ? "100755 "
+	       : mode == 0120000   ? "120000 "
+	       : mode == MODE_LINK ? "160000 "
+				   : NULL;
 }
 
 static bool is_plain(const struct gitindex *g, const struct gitindex_entry *e)
@@ -255,7 +268,7 @@ bool gitindex_is_same(const struct gitindex_entry *e, const struct stat *st,
 {
 	const uint8_t *p = e->raw;
 
-	if (gitindex_mode(e) == 0160000)
+	if (gitindex_mode(e) == MODE_LINK)
 		return S_ISDIR(st->st_mode);
 	return is_mode(gitindex_mode(e), st->st_mode) && is_before(&st->st_mtim, written) &&
 	       get_u32(p) == (uint32_t)st->st_ctim.tv_sec &&

@@ -26,6 +26,10 @@ void gitindex_hash(const void *content, size_t len, uint8_t ret[GITINDEX_HASH_LE
  */
 bool gitindex_lists_young(const uint8_t *index, size_t len, size_t hash_len, int64_t second);
 
+/* The submodules among its entries, until fn says true. */
+void gitindex_links(const uint8_t *index, size_t len, size_t hash_len,
+		    bool (*fn)(const char *path, void *arg), void *arg);
+
 /* The index as a list, in the order of the paths' bytes. `raw` points into the bytes it was read from. */
 struct gitindex_entry {
 	const uint8_t *raw;

@@ -1,6 +1,5 @@
 #include "workspace/host-run-walk.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <strings.h>
@@ -10,6 +9,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "policy/protect.h"
+#include "workspace/tree-programs.h"
 #include "workspace/restore.h"
 #include "workspace/seen.h"
 #include "workspace/state-link.h"
@@ -21,13 +21,31 @@ bool host_walk_is_fresh(const struct host_walk *w, const struct stat *st)
 	       (st->st_ctim.tv_sec == w->since.tv_sec && st->st_ctim.tv_nsec >= w->since.tv_nsec);
 }
 
+struct part {
+	struct host_walk *w;
+	const struct protect_rule *rule;
+};
+
+static void check_part(void *arg, int dirfd, const char *name, const char *path)
+{
+	const struct part *p = arg;
+	struct host_walk *w = p->w;
+	struct stat st;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    host_run_is_mounted(w->spec, path))
+		return;
+	if (w->seen ? !seen_same(w->seen, dirfd, name, path) : host_walk_is_fresh(w, &st))
+		(void)findings_add(w->out, path, xstrdup(p->rule->why), false);
+}
+
 /* A protected name deeper in the tree; those at its top are host_run_compare()'s. */
 static void check_name(struct host_walk *w, int dirfd, const char *dir, const char *name, bool top,
 		       bool is_dir)
 {
 	const struct protect_rule *rule = protect_match(PROTECT_TREE, path_base(dir), name);
 	cleanup_free char *path = NULL;
-	struct stat st;
+	struct part p = {.w = w};
 
 	if (!rule && !is_dir) {
 		rule = protect_link(name);
@@ -36,14 +54,13 @@ static void check_name(struct host_walk *w, int dirfd, const char *dir, const ch
 	/* Those that are asked about stayed until now, also where they were noticed before. */
 	if (w->seen && w->spec->quarantine == SPEC_QUARANTINE_ASK)
 		top = false;
-	if (!rule || (top && !w->all && !strchr(rule->path, '/')))
+	if (!rule)
 		return;
 	path = path_join(dir, name);
-	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    host_run_is_mounted(w->spec, path) || spec_may_change(w->spec, path))
+	if (top && !w->all && !strchr(rule->path, '/') && !spec_may_change_below(w->spec, path))
 		return;
-	if (w->seen ? !seen_same(w->seen, dirfd, name, path) : host_walk_is_fresh(w, &st))
-		(void)findings_add(w->out, path, xstrdup(rule->why), false);
+	p.rule = rule;
+	seen_parts(w->spec, dirfd, name, path, TREE_DEPTH_MAX, check_part, &p);
 }
 
 /* ---- git directories ---- */
@@ -189,74 +206,25 @@ static void walk_git(struct host_walk *w, const char *dir)
 	host_walk_known(w, open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), dir);
 }
 
-/* A directory in one of the writable trees, no link on the way. */
-static int open_watched(const struct sandbox_spec *spec, const char *dir)
+/* Programs that appeared where the user's shell or git looks for them, and links on the way. */
+static bool on_program(void *arg, enum program_visit visit, int dirfd, const char *name,
+		       const char *path, const struct stat *st)
 {
-	for (size_t i = 0; i < spec->n_mounts; i++) {
-		const struct spec_mount *m = &spec->mounts[i];
-		cleanup_fd int root = -1;
+	struct host_walk *w = arg;
+	bool runs = visit == PROGRAM_ANY || !S_ISREG(st->st_mode) || (st->st_mode & 0111);
 
-		if (!spec_is_writable(m->kind) || !path_under(dir, m->source))
-			continue;
-		root = open(m->source, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		dir += strlen(m->source);
-		return path_open_beneath(root, *dir ? dir + 1 : ".", O_RDONLY | O_DIRECTORY, 0);
-	}
-	return -EXDEV;
-}
-
-/* Programs that appeared where the user's shell looks for them. */
-static void walk_path(struct host_walk *w, const char *dir)
-{
-	int fd = open_watched(w->spec, dir);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *de;
-
-	while (d && (de = readdir(d))) {
-		cleanup_free char *path = NULL;
-		struct stat st;
-
-		if (fstatat(dirfd(d), de->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-		    S_ISDIR(st.st_mode) || !host_walk_is_fresh(w, &st) ||
-		    (S_ISREG(st.st_mode) && !(st.st_mode & 0111)))
-			continue;
-		path = path_join(dir, de->d_name);
-		(void)findings_add(w->out, path,
-				   xstrdup("a program on your PATH, or in a directory that your "
-					   "git settings name"),
-				   false);
-	}
-	if (d)
-		(void)closedir(d);
-}
-
-/* The same for one path that settings of git name; an interpreter needs no mode to run it. */
-static void check_named(struct host_walk *w, const char *path, bool any_mode)
-{
-	cleanup_free char *dir = path_dir(path);
-	cleanup_fd int fd = open_watched(w->spec, dir);
-	struct stat st;
-
-	if (fd < 0 || host_run_is_mounted(w->spec, path) || spec_may_change(w->spec, path) ||
-	    fstatat(fd, path_base(path), &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode) ||
-	    !host_walk_is_fresh(w, &st) ||
-	    (!any_mode && S_ISREG(st.st_mode) && !(st.st_mode & 0111)))
-		return;
-	(void)findings_add(w->out, path, xstrdup("a program that your git settings name"), false);
-}
-
-/* See guard_named_list(); directories of programs are watched as those of the PATH are. */
-static void walk_named(struct host_walk *w)
-{
-	const struct spec_git *git = &w->spec->git;
-
-	for (size_t i = 0; git->root && i < git->named.n; i++) {
-		const char *named = git->named.v[i];
-		cleanup_free char *path = path_join(git->root, named + 1);
-
-		if (named[0] != 'd')
-			check_named(w, path, named[0] == 'f');
-	}
+	if (host_run_is_mounted(w->spec, path) || spec_may_change(w->spec, path))
+		return false;
+	if (!runs || (visit != PROGRAM_WAY && S_ISDIR(st->st_mode)))
+		return true;
+	if (w->seen && seen_has_programs(w->seen)
+		    ? seen_program_same(w->seen, dirfd, name, path, st)
+		    : S_ISDIR(st->st_mode) || !host_walk_is_fresh(w, st))
+		return true;
+	(void)findings_add(w->out, path,
+			   xstrdup("a program on your PATH, or one that your git settings name"),
+			   false);
+	return false;
 }
 
 void host_run_walk(const struct sandbox_spec *spec, const struct timespec *since,
@@ -278,10 +246,8 @@ void host_run_walk(const struct sandbox_spec *spec, const struct timespec *since
 			walk_tree(&w, watch->dir, seen_shape(before->seen, i));
 		else if (watch->kind == SPEC_WATCH_GIT && !path_under(watch->dir, spec->workspace))
 			walk_git(&w, watch->dir);
-		else if (watch->kind == SPEC_WATCH_PATH)
-			walk_path(&w, watch->dir);
 	}
-	walk_named(&w);
+	programs_visit(spec, on_program, &w);
 }
 
 /* What was put back is as new as anything, and as it was. */

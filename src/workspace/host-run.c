@@ -134,7 +134,9 @@ static void look_at(struct look *l, int dirfd, const char *rel, const char *path
 	struct known *k = find(l->s, path);
 	struct stat st;
 
-	if (restore_has(l->s->spec, path) || spec_may_change(l->s->spec, path))
+	/* What else there is in a directory, the walk compares. */
+	if (restore_has(l->s->spec, path) || spec_may_change(l->s->spec, path) ||
+	    spec_may_change_below(l->s->spec, path))
 		return;
 	/* Removed on the host, and the mount with it: what comes next is anybody's. */
 	if (fd == -ENOENT && k)

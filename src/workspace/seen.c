@@ -14,6 +14,7 @@
 #include "base/strv.h"
 #include "policy/protect.h"
 #include "workspace/host-run.h"
+#include "workspace/tree-programs.h"
 #include "workspace/state-link.h"
 #include "workspace/tree-shape.h"
 #include "workspace/tree-walk.h"
@@ -132,6 +133,27 @@ static int sum_of(int dirfd, const char *name, char ret[SHA256_DIGEST_STRING_LEN
 	r = add_entry(&c, dirfd, name, TREE_DEPTH_MAX);
 	(void)SHA256End(&c, ret);
 	return r;
+}
+
+void seen_parts(const struct sandbox_spec *spec, int dirfd, const char *name, const char *path,
+		unsigned depth, seen_part_fn *fn, void *arg)
+{
+	cleanup_strv struct strv names = {0};
+	cleanup_fd int fd = -1;
+
+	if (spec_may_change(spec, path))
+		return;
+	if (depth && spec_may_change_below(spec, path))
+		fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || list_names(fd, &names) < 0) {
+		fn(arg, dirfd, name, path);
+		return;
+	}
+	for (size_t i = 0; i < names.n; i++) {
+		cleanup_free char *below = path_join(path, names.v[i]);
+
+		seen_parts(spec, fd, names.v[i], below, depth - 1, fn, arg);
+	}
 }
 
 /* ---- git directories ---- */
@@ -265,6 +287,14 @@ static void on_leave(void *arg, const struct tree_dir *d)
 	note_git(arg, d, ".", d->path);
 }
 
+static void note_part(void *arg, int dirfd, const char *name, const char *path)
+{
+	struct seen *s = arg;
+
+	if (sum_of(dirfd, name, add(s, path)->sum) < 0)
+		free(s->v[--s->n].path); /* then it counts as new */
+}
+
 static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsigned char type)
 {
 	const struct stock *k = arg;
@@ -284,8 +314,7 @@ static bool on_name(void *arg, const struct tree_dir *d, const char *name, unsig
 		return true;
 	*d->matters = true;
 	path = path_join(d->path, name);
-	if (sum_of(d->fd, name, add(s, path)->sum) < 0)
-		free(s->v[--s->n].path); /* then it counts as new */
+	seen_parts(k->spec, d->fd, name, path, TREE_DEPTH_MAX, note_part, s);
 	return true;
 }
 
@@ -323,6 +352,48 @@ static void walk(const struct stock *k, const struct spec_watch *watch, struct t
 		(void)tree_walk(fd, watch->dir, &git, (void *)k);
 }
 
+/* ---- programs ---- */
+
+#define PROGRAM_KEY "program:" /* before their paths; alone: they were written down */
+
+/*
+ * Of a program the inode is enough: whoever changes or moves one gives it another time of change.
+ * Of a directory it is only that there is one, and no link.
+ */
+static int program_sum(int dirfd, const char *name, const struct stat *st,
+		       char ret[SHA256_DIGEST_STRING_LENGTH])
+{
+	const uint32_t mode = S_ISDIR(st->st_mode) ? S_IFDIR : st->st_mode & (S_IFMT | 0111);
+	SHA256_CTX c;
+	int r = 0;
+
+	SHA256Init(&c);
+	SHA256Update(&c, (const uint8_t *)&mode, sizeof(mode));
+	if (S_ISLNK(st->st_mode))
+		r = add_link(&c, dirfd, name);
+	else if (!S_ISDIR(st->st_mode))
+		r = add_inode(&c, st);
+	(void)SHA256End(&c, ret);
+	return r;
+}
+
+static bool note_program(void *arg, enum program_visit visit, int dirfd, const char *name,
+			 const char *path, const struct stat *st)
+{
+	cleanup_free char *key = xasprintf(PROGRAM_KEY "%s", path);
+	struct seen *s = arg;
+
+	if (program_sum(dirfd, name, st, add(s, key)->sum) < 0)
+		free(s->v[--s->n].path);
+	return true;
+}
+
+static void note_programs(struct seen *s, const struct sandbox_spec *spec)
+{
+	memset(add(s, PROGRAM_KEY)->sum, '0', SHA256_DIGEST_STRING_LENGTH - 1);
+	programs_visit(spec, note_program, s);
+}
+
 static int by_path(const void *a, const void *b)
 {
 	return strcmp(((const struct entry *)a)->path, ((const struct entry *)b)->path);
@@ -345,6 +416,7 @@ struct seen *seen_new(const struct sandbox_spec *spec, const char *state, struct
 	s->shapes = xcalloc(spec->n_watches, sizeof(struct tree_shape *));
 	for (size_t i = 0; i < spec->n_watches; i++)
 		walk(&k, &spec->watches[i], &s->shapes[i]);
+	note_programs(s, spec);
 	return sorted(s);
 }
 
@@ -395,6 +467,24 @@ bool seen_same(const struct seen *s, int dirfd, const char *name, const char *pa
 	char sum[SHA256_DIGEST_STRING_LENGTH];
 
 	return e && sum_of(dirfd, name, sum) == 0 && streq(sum, e->sum);
+}
+
+bool seen_has_programs(const struct seen *s)
+{
+	return find(s, PROGRAM_KEY);
+}
+
+bool seen_program_same(const struct seen *s, int dirfd, const char *name, const char *path,
+		       const struct stat *st)
+{
+	cleanup_free char *key = xasprintf(PROGRAM_KEY "%s", path);
+	const struct entry *e = find(s, key);
+	char sum[SHA256_DIGEST_STRING_LENGTH];
+
+	/* A directory that is new holds programs that are. */
+	if (!e)
+		return S_ISDIR(st->st_mode);
+	return program_sum(dirfd, name, st, sum) == 0 && streq(sum, e->sum);
 }
 
 int seen_write(struct seen *s, int dir)

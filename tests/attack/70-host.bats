@@ -85,7 +85,7 @@ for i in range(6000):
 		[ "$status" -ge 1 ] && [ "$status" -ne 124 ] || fail "$case: exit $status: $output"
 		lacks "$output" 'was killed'
 		lacks "$output" $'\033]52'
-		has "$(cat "$dir/events.jsonl")" sandbox-stop
+		wait_until grep -q '"type":"sandbox-stop"' "$dir/events.jsonl"
 		wait_until nothing_left
 		ralph rm -f "lies-${WS##*-}"
 	done
@@ -97,8 +97,52 @@ for i in range(6000):
 	python3 "$BATS_TEST_DIRNAME/guest-frames.py" "${RALPH%/bin/ralph}/libexec/ralph/guest" "$T/own" >"$T/ran"
 	has "$(cat "$T/ran")" "guest launch, as it should be: CapInh: 0000000000000000"
 	has "$(cat "$T/ran")" "guest launch, spawn before the set-up: nothing ran"
+	[ "$(id -u)" -eq 0 ] || has "$(cat "$T/ran")" "guest launch, another kernel: nothing ran: '$T/own' cannot run here"
 	same "" "$(grep -E 'Cap[A-Za-z]*: (unknown|0*[1-9a-f])|NoNewPrivs: 0' "$T/ran")"
 	wait_until nothing_left
+}
+
+@test 'a guest that waits to be told its mounts has six capabilities and can get no others' {
+	need python3
+	# SETPCAP, NET_BIND_SERVICE, NET_ADMIN, SYS_ADMIN, SYS_RESOURCE, SETFCAP
+	python3 - "${RALPH%/bin/ralph}/libexec/ralph/guest" 81201500 <<-'P'
+		import socket, struct, subprocess, sys, time
+		ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+		p = subprocess.Popen([sys.argv[1], "launch", str(theirs.fileno())], pass_fds=[theirs.fileno()])
+		theirs.close()
+		frame = ours.recv(4096)
+		kind, pid = struct.unpack("=I", frame[4:8])[0], struct.unpack("=I", frame[24:28])[0]
+		assert kind == 35, frame
+		wanted = {"CapPrm": sys.argv[2], "CapEff": sys.argv[2], "CapBnd": sys.argv[2], "CapInh": "0", "CapAmb": "0", "NoNewPrivs": "1"}
+		for _ in range(2000):
+		    status = dict(line.split(":", 1) for line in open(f"/proc/{pid}/status").read().splitlines())
+		    got = {k: status[k].strip().lstrip("0") or "0" for k in wanted}
+		    if got == wanted:
+		        break
+		    time.sleep(0.01)
+		ours.close()
+		p.wait()
+		assert got == wanted, got
+	P
+	wait_until nothing_left
+}
+
+@test 'a file of root on a file system that a user has mounted does not become the kernel of a sandbox' {
+	only_root
+	need python3 unshare setpriv
+	local kernel=(setpriv --reuid 65534 --regid 65534 --clear-groups python3 "$BATS_TEST_DIRNAME/guest-frames.py"
+		"${RALPH%/bin/ralph}/libexec/ralph/guest" "$T/mounted/own" "another kernel")
+
+	mkdir "$T/mounted"
+	chmod 0755 "$T"
+	# What FUSE and udisks mount for a user is nosuid, and its files say what they like of their owner.
+	unshare -m sh -ec 'mount -t tmpfs -o "mode=0755,$1" none "$2" && cp "$3" "$2/own" && shift 3 && exec "$@"' sh \
+		nosuid "$T/mounted" "${RALPH%/bin/ralph}/libexec/ralph/probe" "${kernel[@]}" >"$T/said"
+	has "$(cat "$T/said")" "guest launch, another kernel: nothing ran: '$T/mounted/own' cannot run here"
+	# On one of the system's it is started, and is none.
+	unshare -m sh -ec 'mount -t tmpfs -o "mode=0755,$1" none "$2" && cp "$3" "$2/own" && shift 3 && exec "$@"' sh \
+		suid "$T/mounted" "${RALPH%/bin/ralph}/libexec/ralph/probe" "${kernel[@]}" >"$T/said"
+	has "$(cat "$T/said")" "guest launch, another kernel: nothing ran: the sandbox's own kernel did not start"
 }
 
 @test 'a socket in a directory that is not ours alone gets no command' {

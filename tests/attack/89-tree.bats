@@ -515,3 +515,87 @@ not_running() {
 	git commit -q --allow-empty -m x || :
 	unharmed
 }
+
+# arm PATH…: text for the sandbox that makes a program of each.
+arm() {
+	printf 'mkdir -p "$(dirname %s)"; printf "#!/bin/sh\\n$EVIL\\ncat\\n" >%s; chmod +x %s; ' "$1" "$1" "$1"
+}
+
+@test 'links in the tree on the way to hooks, programs and settings of git are not replaced by the agent' {
+	local file
+
+	mkdir -p real/hooks real/bin bin2
+	for file in real/hooks/pre-commit real/bin/clean real/bin/diff bin2/tool; do
+		printf '#!/bin/sh\ncat\n' >"$file"
+		chmod +x "$file"
+	done
+	touch real/settings
+	ln -s real tools
+	ln -s real/hooks .githooks
+	ln -s real/bin/diff differ
+	ln -s real/settings .gitconfig
+	ln -s bin2 bin
+	echo '*.x filter=x diff=x' >.gitattributes
+	echo 1 >f.x
+	git config filter.x.clean ./tools/bin/clean
+	git config diff.x.command ./differ
+	git config include.path ../.gitconfig
+	git add -A
+	git commit -q -m links
+	for file in .githooks tools/hooks; do
+		git config core.hooksPath "$file"
+		PATH=$PATH:$WS/bin attack "rm -rf tools .githooks differ .gitconfig bin; $(arm tools/hooks/pre-commit)$(arm tools/hooks/post-index-change
+			)$(arm tools/bin/clean)$(arm .githooks/pre-commit)$(arm differ)$(arm bin/tool)"'
+			printf "[core]\n\tfsmonitor = \"$EVIL\"\n" >.gitconfig; echo 2 >f.x; touch ran'
+		[ -e ran ]
+		[ ! -e bin/tool ]
+		victim "$WS"
+		unharmed
+		git checkout -q -f HEAD -- .
+	done
+	# To another place of the tree.
+	attack "$(arm other/hooks/pre-commit)$(arm other/bin/clean)"'ln -sfn other tools; ln -sfn other/hooks .githooks'
+	victim "$WS"
+	unharmed
+	git checkout -q -f HEAD -- .
+	[ ! -L tools ] || same real "$(readlink tools)"
+}
+
+@test 'an old directory that the agent renames to where programs are looked for brings none there' {
+	local dir
+
+	git config core.hooksPath hooks/here
+	git config filter.x.clean ./later/clean
+	# Nothing of these is younger than the sandbox; only the directory has moved.
+	mkdir o1 o2 o3
+	for dir in o1 o2 o3; do
+		printf '#!/bin/sh\ntouch %s\ncat\n' "$T/canary" >$dir/clean
+		cp $dir/clean $dir/pre-commit
+		cp $dir/clean $dir/tool
+		chmod +x $dir/*
+	done
+	mkdir bin
+	PATH=$PATH:$WS/bin attack 'rmdir bin; mkdir -p hooks; mv o1 bin; mv o2 hooks/here; mv o3 later; touch ran'
+	[ -e ran ]
+	[ ! -e bin/tool ] || fail 'a program of PATH'
+	[ ! -e hooks/here/pre-commit ] || fail 'a hook'
+	[ ! -e later/clean ] || fail 'a filter'
+	echo '*.x filter=x' >.gitattributes
+	echo 1 >f.x
+	victim "$WS"
+	unharmed
+}
+
+@test 'programs behind cd, modules of Python and files of further interpreters that git settings name are not written' {
+	local file
+
+	mkdir tools sub
+	for file in tools/clean tools/mod.py tools/c.awk sub/x.py; do printf '#!/bin/sh\n' >"$file"; done
+	chmod +x tools/clean
+	git config filter.x.clean 'cd tools && ./clean'
+	git config filter.y.clean 'python3 -m tools.mod'
+	git config filter.z.clean 'awk -f tools/c.awk'
+	git config alias.u '!cd "$(git rev-parse --show-toplevel)/sub" && uv run x.py'
+	attack 'for f in tools/clean tools/mod.py tools/c.awk sub/x.py; do { echo "$EVIL" >>"$f"; } 2>/dev/null && echo "wrote $f"; done; echo tried'
+	same tried "$(cat "$T/said")"
+}

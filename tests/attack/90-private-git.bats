@@ -123,6 +123,90 @@ untouched() {
 	[ ! -e "$T/canary" ]
 }
 
+# armed_at PLACE: an agent makes a repository at PLACE as far as it can, and lives on until `stop` appears.
+armed_at() {
+	ralph run --rm -e "AT=$1" -e "CANARY=$T/canary" -- bash -c 'git init -q /tmp/armed; cd /tmp/armed; git config user.name x; git config user.email x@y
+		git commit -q --allow-empty -m x; git config core.fsmonitor "touch $CANARY; false"; cd - >/dev/null; mkdir -p "$AT"; rm -rf "$AT/.git"
+		cp -r /tmp/armed/.git "$AT/.git" 2>/dev/null || cp -r /tmp/armed/.git/. "$AT/.git"; rm -f "$AT.moved"; mv "$AT" "$AT.moved" 2>/dev/null && mkdir -p "$AT" && cp -r /tmp/armed/.git "$AT/.git"
+		touch made; for i in $(seq 600); do [ ! -e stop ] || break; sleep 0.1; done' >"$T/said" 2>&1 3>&- &
+	wait_until -t 60 test -e made
+}
+
+# not_entered PLACE: git of the user, above that place, does not go into what is made there.
+not_entered() {
+	local dir
+
+	rm -f made stop
+	armed_at "$1"
+	for dir in . "$(git rev-parse --show-toplevel)"; do
+		(cd "$dir" && git status --short && git add -A --dry-run . && git diff) >"$T/out" 2>&1 || :
+	done
+	touch stop
+	wait
+	[ ! -e "$T/canary" ] || fail "$1: it ran"
+	git status --short >"$T/out" 2>&1 || :
+	[ ! -e "$T/canary" ] || fail "$1: it ran afterwards"
+}
+
+@test 'a submodule of the index that has no git directory is no place for one: absent, without .gitmodules, with files, below another' {
+	git init -q "$T/inner"
+	git -C "$T/inner" -c user.name=x -c user.email=x@y commit -q --allow-empty -m inner
+	git init -q "$T/lib"
+	(cd "$T/lib" && git config user.name x && git config user.email x@y &&
+		git -c protocol.file.allow=always submodule --quiet add "$T/inner" in && git commit -q -m lib)
+	git -c protocol.file.allow=always submodule --quiet add "$T/lib" one
+	git update-index --add --cacheinfo "160000,$(git -C one rev-parse HEAD),two/unlisted"
+	git commit -q -m start
+	mkdir -p two/unlisted
+	not_entered one/in
+	not_entered two/unlisted
+	rmdir two/unlisted
+	not_entered two/unlisted
+	[ ! -e two/unlisted ] || fail 'the place stays'
+	git submodule --quiet deinit -f one
+	echo left >one/build.log
+	not_entered one
+	same left "$(cat one/build.log)"
+	[ ! -e one/.git ]
+	rm -r one
+	not_entered one
+	[ ! -e one ]
+	mkdir -p two/unlisted two/work
+	cd two
+	not_entered unlisted
+	rmdir unlisted
+	echo file >unlisted
+	ralph run --rm -- true 2>"$T/notices" && fail 'a file in its place'
+	has "$(cat "$T/notices")" 'git rm --cached'
+}
+
+@test 'the place of a submodule that the user removes, or another sandbox leaves, is covered again' {
+	local i one=first-${WS##*-}
+
+	git init -q "$T/lib"
+	git -C "$T/lib" -c user.name=x -c user.email=x@y commit -q --allow-empty -m lib
+	git -c protocol.file.allow=always submodule --quiet add "$T/lib" lib
+	git commit -q -m start
+	git submodule --quiet deinit -f lib
+	rm -r lib
+	ralph run -d --name "$one"
+	ralph run --rm -e "CANARY=$T/canary" -- bash -c 'git init -q /tmp/r; cd /tmp/r; git -c user.name=x -c user.email=x@y commit -q --allow-empty -m x
+		git config core.fsmonitor "touch $CANARY; false"; cd - >/dev/null; touch made
+		until [ -e stop ]; do mkdir -p lib && cp -r /tmp/r/.git lib/ && touch again; sleep 0.05; done 2>/dev/null' >"$T/said" 2>&1 3>&- &
+	wait_until -t 60 test -e made
+	# What the first one made for itself goes with it; then the user removes it, too.
+	ralph rm -f "$one"
+	wait_until -t 60 test -d lib
+	wait_until -t 60 test ! -e lib/.git
+	git status --short
+	[ ! -e "$T/canary" ]
+	touch stop
+	wait
+	git status --short
+	[ ! -e "$T/canary" ]
+	has "$(cat "$T/said")" "lib' was replaced while the sandbox runs"
+}
+
 @test 'a linked worktree with a submodule: git works in both' {
 	git init -q "$T/lib"
 	git -C "$T/lib" -c user.name=x -c user.email=x@y commit -q --allow-empty -m lib

@@ -84,11 +84,12 @@ emptied() {
 	git branch other
 	git tag v1
 	git update-ref refs/remotes/origin/main HEAD
-	within 'git update-ref refs/heads/mine HEAD; git update-ref refs/tags/new HEAD
+	git update-ref refs/remotes/up/HEAD HEAD
+	within 'git update-ref refs/heads/mine HEAD; git update-ref refs/tags/up HEAD; git update-ref refs/heads/up HEAD; git update-ref refs/tags/new HEAD
 		for t in main other HEAD stash heads/main; do git update-ref "refs/tags/$t" HEAD; done
 		for b in origin/main v1 FETCH_HEAD refs/heads/main "$(git rev-parse --short HEAD)"; do git update-ref "refs/heads/$b" HEAD; done'
 	for name in refs/tags/main refs/tags/other refs/tags/HEAD refs/tags/heads/main refs/heads/origin/main refs/heads/v1 refs/heads/FETCH_HEAD \
-		refs/heads/refs/heads/main; do
+		refs/heads/refs/heads/main refs/heads/up refs/tags/up; do
 		! git show-ref --quiet --verify "$name" || fail "$name is there"
 	done
 	git show-ref --quiet --verify refs/heads/mine

@@ -2,6 +2,7 @@
 # runs: user
 # seconds: 40
 # `ralph web` against other pages, other programs of the machine, and a part of it that was taken over.
+# shellcheck disable=SC2030,SC2031 # each test has a server of its own
 load ../cli/helpers
 load ../cli/loop
 load ../lib/web
@@ -134,9 +135,32 @@ for t in json.load(sys.stdin)["tasks"]:
 	same 400 "$(head_of 'GET http://127.0.0.1/ HTTP/1.1' 'Host: 127.0.0.1')"
 }
 
-@test 'hundreds of sockets that say nothing keep nobody out' {
+@test 'ten thousand sockets that say nothing, or read nothing, keep nobody out and cost no memory' {
 	web_start
-	same 200 "$(raw slow 300)"
+	before=$(field "$(part_of web)" VmRSS)
+	same 200 "$(raw slow 10000)"
+	same 200 "$(raw deaf 300)"
+	[ $(($(field "$(part_of web)" VmRSS) - before)) -lt 8192 ] || fail "web grew from $before KiB to $(field "$(part_of web)" VmRSS)"
+}
+
+@test 'a unix socket is for its user alone, and a second server neither takes it nor removes it' {
+	local sock
+
+	"$RALPH" web --socket >"$T/web.out" 2>&1 3>&- 4>&- &
+	WEB_PID=$!
+	wait_until grep -q '#k=' "$T/web.out"
+	sock=$(sed -n 's/.* -L 8400:\([^ ]*\) .*/\1/p' "$T/web.out")
+	same 'socket 600' "$(stat -c '%F %a' "$sock")"
+	same 700 "$(stat -c %a "${sock%/*}")"
+	has "$(curl -sS -m 20 --unix-socket "$sock" http://127.0.0.1:8400/)" '<title>ralph'
+	# No port is open.
+	same '' "$(ss -Hltnp 2>/dev/null | grep "pid=$WEB_PID," || true)"
+	must_exit 1 ralph web --socket 2>"$T/err"
+	has "$(cat "$T/err")" 'a server runs already'
+	must_exit 1 ralph web --port 0
+	has "$(curl -sS -m 20 --unix-socket "$sock" http://127.0.0.1:8400/)" '<title>ralph'
+	web_stop
+	[ ! -e "$sock" ]
 }
 
 @test 'each process that is killed comes back, and sessions last' {
@@ -158,6 +182,58 @@ for t in json.load(sys.stdin)["tasks"]:
 	}
 	wait_until gone
 	WEB_PID=
+}
+
+# key_of: the key of the only loop.
+key_of() {
+	api /api/overview | sed 's/^200 //' | python3 -c 'import json, sys; print(json.load(sys.stdin)["loops"][0]["key"])'
+}
+
+@test 'an agent that writes very much, or very many lines, makes no page unreadable and no reader large' {
+	local key box=much-${WS##*-}
+
+	loop_workspace 1
+	cat >much.py <<-'END'
+		#!/usr/bin/env python3
+		import os, subprocess
+		open("US-1", "w").write("\u0416" * 500000)
+		subprocess.run("git add US-1; git commit -qm much", shell=True, check=True)
+		os.execv("./agent.py", ["agent.py", "honest"])
+	END
+	chmod +x much.py
+	git add much.py
+	git commit -qm much
+	loop_exits 0 build -- ./much.py
+	ralph run -n "$box" -- true
+	python3 - "$XDG_STATE_HOME/ralph/sandboxes/$box/events.jsonl" <<-'END'
+		import json, sys
+		much = "\u0416" * 4000
+		with open(".ralph/logs/iteration-001.jsonl", "w") as f:
+		    f.write("x\n" * 200000)
+		with open(".ralph/logs/verify-001.jsonl", "w") as f:
+		    for _ in range(100):
+		        f.write(json.dumps({"command": much, "code": 0, "ms": 1, "bytes": 1, "output": "\u0416" * 8000}, ensure_ascii=False) + "\n")
+		with open(".ralph/state/records.jsonl", "a") as f:
+		    for n in range(2, 400):
+		        f.write(json.dumps({"iteration": n, "verdict": "failed", "why": much[:1500]}, ensure_ascii=False) + "\n")
+		with open(sys.argv[1], "a") as f:
+		    for n in range(100, 600):
+		        f.write(json.dumps({"seq": n, "time": "2026-01-31T12:00:00.000Z", "type": "net", "verdict": "deny", "host": "x.test", "port": 1, "reason": much}, ensure_ascii=False) + "\n")
+	END
+	web_start
+	web_login "$LINK"
+	key=$(key_of)
+	for path in "/api/loop/$key/iter/1/log?at=end" "/api/loop/$key/iter/1/log?before=300000" "/api/loop/$key/iter/1/log?at=0" "/api/loop/$key/iter/1/verify" "/api/loop/$key" \
+		"/api/events/$box" "/api/net/$box" /api/overview; do
+		api "$path" >"$T/said"
+		has "$(head -c 100 "$T/said")" '200 {'
+	done
+	same 200 "$(api "/api/loop/$key/iter/1/log?at=end" | sed 's/^200 //' | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["items"]))')"
+	# A commit that no answer can hold is refused with the reason.
+	has "$(api "/api/loop/$key/iter/1/diff")" 'too large for the page'
+	raw stream "$COOKIE" "$KEY" "{\"loop/$key\": 0, \"events/$box\": 0, \"overview\": 0}" 3 >"$T/stream"
+	same 3 "$(grep -c '^{' "$T/stream")"
+	[ "$(field "$(part_of desk)" VmHWM)" -lt 32768 ] || fail "desk took $(field "$(part_of desk)" VmHWM) KiB"
 }
 
 # field PID NAME: of /proc/PID/status.
@@ -184,12 +260,14 @@ field() {
 	[ "$(id -u)" -eq 0 ] || skip 'n/a: inject.c needs root'
 	[ -e "$inject" ] || inject=$BATS_TEST_DIRNAME/../../build/tests/attack/inject
 	[ "$(uname -m)" = x86_64 ] || skip 'inject.c knows the registers of x86-64'
-	mkdir -p "$XDG_CONFIG_HOME/ralph" "$XDG_STATE_HOME/ralph/sandboxes"
+	mkdir -p "$XDG_CONFIG_HOME/ralph" "$XDG_STATE_HOME/ralph/sandboxes" "$XDG_STATE_HOME/ralph/homes/key"
+	echo token >"$XDG_STATE_HOME/ralph/homes/key/.credentials.json"
 	echo secret >"$XDG_CONFIG_HOME/ralph/config.yaml.bak"
-	echo mine >"$HOME/file"
+	echo mine | tee "$HOME/file" >"$WS/file"
 	web_start
 	desk=$(part_of desk)
-	for path in "$HOME/file" "$XDG_CONFIG_HOME/ralph/config.yaml.bak" /etc/shadow /etc/passwd "/proc/$$/mem"; do
+	for path in "$HOME/file" "$XDG_CONFIG_HOME/ralph/config.yaml.bak" "$XDG_STATE_HOME/ralph/homes/key/.credentials.json" \
+		"$XDG_STATE_HOME/ralph/web/events.jsonl" "$WS/file" /etc/shadow /etc/passwd "/proc/$$/mem"; do
 		same refused "$("$inject" "$desk" read "$path")"
 	done
 	for path in "$HOME/file" "$XDG_STATE_HOME/ralph/sandboxes/new" "$T/new" "$WS/new"; do

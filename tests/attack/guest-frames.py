@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -I
 """Starts the guest as any user of the machine can: directly, with frames of our own. For each case one line: whether a program of
-ours ran, and the capabilities that it had.
-  guest-frames.py GUEST"""
+ours ran, and the capabilities that it had; or the guest's error.
+  guest-frames.py GUEST [PROGRAM [CASE]]"""
 import os
 import select
 import socket
@@ -12,7 +12,7 @@ import tempfile
 
 SETUP, SPAWN, ENDED, ERROR, ROOT, BORN = 16, 17, 22, 24, 27, 35  # src/wire/wire.h
 BIND_RO, TMPFS, PROC, SYMLINK = 0, 2, 3, 5  # src/wire/root-proto.h
-MAGIC, WAIT = 0x52414C31, 20
+MAGIC, WAIT = 0x52414C31, 60
 
 
 def u32(*v):
@@ -63,7 +63,7 @@ CASES = {
     "no user at all": [root(*WHOLE, uid=0xFFFFFFFF), setup(), "SPAWN"],
     "the host's root": [root(row(BIND_RO, "/", "/host"), *WHOLE), setup(), "SPAWN"],
     "links to the host's root": [root(row(SYMLINK, "/host", "/usr"), *WHOLE), setup(), "SPAWN"],
-    "a program of the user's own as another kernel": [root(*WHOLE, inside=1, program=OWN), setup(), "SPAWN"],
+    "another kernel": [root(*WHOLE, inside=1, program=OWN), setup(), "SPAWN"],
     "a kernel that there is not": [root(*WHOLE, inside=2, program="/bin/sh"), setup(), "SPAWN"],
     "as it should be": [root(*WHOLE), setup(), "SPAWN"],
 }
@@ -86,8 +86,9 @@ def start(entry):
 
 
 def play(entry, frames):
-    """What programs of ours have written."""
+    """What programs of ours have written, and the guest's error."""
     guest, line = start(entry)
+    error = ""
     with tempfile.TemporaryFile() as out:
         try:
             for f in frames:
@@ -99,6 +100,8 @@ def play(entry, frames):
             while select.select([line], [], [], WAIT)[0]:
                 got = line.recv(65536)
                 kind = struct.unpack("=I", got[4:8])[0] if got else 0
+                if kind == ERROR:
+                    error = ": " + got[32:].rstrip(b"\0").decode()
                 if not got or kind in (ENDED, ERROR):
                     break
         except OSError:
@@ -106,10 +109,11 @@ def play(entry, frames):
         line.close()
         guest.wait(WAIT)
         out.seek(0)
-        return out.read().decode().split()
+        return out.read().decode().split(), error
 
 
 for entry in ("launch", "inside", "", "container"):
     for name, frames in CASES.items():
-        said = play(entry, frames)
-        print(f"guest {entry or 'LINE'}, {name}: {' '.join(said) if said else 'nothing ran'}")
+        if sys.argv[3:] in ([], [name]):
+            said, error = play(entry, frames)
+            print(f"guest {entry or 'LINE'}, {name}: {' '.join(said) if said else 'nothing ran' + error}")

@@ -1,7 +1,8 @@
 """h2raw.py CASE…: frames of HTTP/2 that no library would send, from inside a sandbox.
 
 Each case is a connection of its own to $H2_HOST:$H2_PORT (by the proxy, with TLS where $H2_TLS is not 0). Prints a line for each: its name and what
-came of it: "status N", "reset CODE", "goaway CODE" or "closed".
+came of it: "status N", "reset CODE", "goaway CODE" or "closed"; where the case waits for it: "pong", "ack" of SETTINGS, "data N" of a frame, or "end" of
+a stream.
 """
 import os
 import socket
@@ -59,14 +60,26 @@ def post(body, *fields, length=None, **more):
     return get(*lengths, *fields, method="POST", flags=END_HEADERS, **more) + frame(DATA, END_STREAM, 1, body)
 
 
+def window(stream, n):
+    return frame(WINDOW, 0, stream, struct.pack(">I", n))
+
+
+def initial(n):
+    return frame(SETTINGS, 0, 0, struct.pack(">HI", 4, n))
+
+
 many = 20000
-# name: bytes behind the preface and SETTINGS
+# name: bytes behind the preface and SETTINGS; or a list of them with what is waited for between, and at the end
 CASES = {
     # Generic: what every server must take.
     "get": get(),
     "get padded": frame(HEADERS, END_STREAM | END_HEADERS | PADDED, 1, b"\x04" + pseudo() + b"\0" * 4),
     "get with priority": frame(HEADERS, END_STREAM | END_HEADERS | PRIO, 1, b"\0\0\0\0\x10" + pseudo()),
     "get in continuation": frame(HEADERS, END_STREAM, 1, pseudo()[:9]) + frame(CONTINUATION, END_HEADERS, 1, pseudo()[9:]),
+    "get in three continuations": frame(HEADERS, END_STREAM, 1, pseudo()[:9]) + frame(CONTINUATION, 0, 1, pseudo()[9:11]) +
+                                  frame(CONTINUATION, 0, 1, pseudo()[11:12]) + frame(CONTINUATION, END_HEADERS, 1, pseudo()[12:]),
+    "get with the weight of 1": frame(HEADERS, END_STREAM | END_HEADERS | PRIO, 1, b"\0\0\0\0\0" + pseudo()),
+    "get with the weight of 256, exclusive": frame(HEADERS, END_STREAM | END_HEADERS | PRIO, 3, b"\x80\0\0\1\xff" + pseudo()),
     "post": post(b"hello", length=5),
     "post without length": post(b"hello"),
     "unknown frame": frame(77, 0, 0, b"x") + get(),
@@ -83,6 +96,22 @@ CASES = {
     "fields of every kind": request(b"\x40\4x-aa\1v" + b"\xbe" + b"\x10\4x-bb\1v" + b"\x0f\x2f\1v" + b"\x00\x83\xf2\xb2\x4b\x84\x11\x11\x11\x11"),
     "table sizes ahead of fields": frame(HEADERS, 5, 1, b"\x20\x3f\x01" + pseudo()),
     "head": get(method="HEAD"),
+    "PING is answered": [frame(PING, 0, 0, b"12345678"), "pong"],
+    "SETTINGS are answered": [b"", "ack", frame(SETTINGS, 0, 0, b"\0\3\0\0\0\x64"), "ack"],
+    "GOAWAY with an unknown code": get() + frame(GOAWAY, 0, 0, b"\0\0\0\0\0\0\0\xff"),
+    "WINDOW_UPDATE behind the end": get() + window(1, 1) + get(stream=3),
+    "PRIORITY behind the end": get() + frame(PRIORITY, 0, 1, b"\0\0\0\0\x10") + get(stream=3),
+    "RST_STREAM behind the end": get() + frame(RST, 0, 1, b"\0\0\0\x08") + get(stream=3),
+    "PRIORITY on a closed stream": [get(), "end", frame(PRIORITY, 0, 1, b"\0\0\0\0\x10") + get(stream=3), "status"],
+    "WINDOW_UPDATE on a closed stream": [get(), "end", window(1, 1) + get(stream=3), "status"],
+    "RST_STREAM on a closed stream": [get(), "end", frame(RST, 0, 1, b"\0\0\0\x08") + get(stream=3), "status"],
+    "a window of 1": [initial(1) + get(), "data"],
+    "a window of 1 that comes twice": [frame(SETTINGS, 0, 0, b"\0\4\0\0\0\x64\0\4\0\0\0\1") + get(), "data"],
+    "a window of 0 that becomes 1": [initial(0) + get(), "status", initial(1), "data"],
+    "a window that becomes negative": [initial(3) + get(), "data", initial(2) + window(1, 2), "data"],
+    "indexed names, in Huffman, and of a head before": [
+        request(b"\x53\1v" + b"\x40\4x-aa\1v"), "end",
+        frame(HEADERS, 5, 3, pseudo() + b"\xbe" + b"\x7e\x81\x07" + b"\x1f\x30\1v" + b"\x0f\x30\x81\x07"), "status"],
     "trailers": get(method="POST", flags=END_HEADERS) + frame(DATA, 0, 1, b"a") +
                 frame(HEADERS, END_STREAM | END_HEADERS, 1, literal("x-t", "1")),
     # The request, as HTTP/1.1 could read it differently.
@@ -163,6 +192,13 @@ CASES = {
     "DATA behind the end": get() + frame(DATA, 1, 1, b"x"),
     "HEADERS behind the end": get() + get(),
     "CONTINUATION behind the end": get() + frame(CONTINUATION, 4, 1, literal("a", "b")),
+    # As above: a stream that has ended on both sides is not remembered.
+    "DATA on a closed stream": [get(), "end", frame(DATA, 1, 1, b"x") + get(stream=3), "status"],
+    "HEADERS on a closed stream": [get(), "end", get(path="/secret") + get(stream=3), "status"],
+    "CONTINUATION on a closed stream": [get(), "end", frame(CONTINUATION, 4, 1, literal("a", "b")), "status"],
+    "CONTINUATION behind the last one": frame(HEADERS, 1, 1, pseudo()[:5]) + frame(CONTINUATION, 4, 1, pseudo()[5:]) + frame(CONTINUATION, 4, 1, b""),
+    "CONTINUATION behind DATA": get(method="POST", flags=END_HEADERS) + frame(DATA, 0, 1, b"x") + frame(CONTINUATION, 4, 1, literal("a", "b")),
+    "HEADERS behind GOAWAY": frame(GOAWAY, 0, 0, b"\0" * 8) + get(),
     "DATA behind a reset": get(flags=END_HEADERS) + frame(RST, 0, 1, b"\0\0\0\x08") + frame(DATA, 1, 1, b"x") + get(stream=3),
     "HEADERS behind a reset": get(flags=END_HEADERS) + frame(RST, 0, 1, b"\0\0\0\x08") + get(path="/secret") + get(stream=3),
     "CONTINUATION behind a reset": get(flags=END_HEADERS) + frame(RST, 0, 1, b"\0\0\0\x08") + frame(CONTINUATION, 4, 1, literal("a", "b")),
@@ -203,6 +239,10 @@ CASES = {
     "another frame within a head": frame(HEADERS, 1, 1, pseudo()[:5]) + frame(PING, 0, 0, b"\0" * 8),
     "a frame of 17 KiB": frame(DATA, 0, 1, b"x" * 17000),
     "HEADERS that depends on itself": frame(HEADERS, 5 | PRIO, 1, b"\0\0\0\1\x10" + pseudo()),
+    # The preface, which is all that is sent.
+    "another preface": PREFACE.replace(b"SM", b"MS") + frame(SETTINGS) + get(),
+    "a preface of HTTP/1.1": b"GET / HTTP/1.1\r\nHost: " + AUTHORITY.encode() + b"\r\n\r\n",
+    "no SETTINGS behind the preface": PREFACE + get(),
     # HPACK.
     "index 0": frame(HEADERS, 5, 1, b"\x80"),
     "index beyond the table": frame(HEADERS, 5, 1, b"\xff\x7f"),
@@ -251,39 +291,82 @@ def connect():
     return c.wrap_socket(s, server_hostname=HOST)
 
 
+ACKS = {"pong": PING, "ack": SETTINGS}
+WHOLE = ("another preface", "a preface of HTTP/1.1", "no SETTINGS behind the preface")
+
+
+def said(kind, flags, payload, wanted, decoder):
+    """What a frame says of the case; None: nothing."""
+    fields = dict(decoder.decode(payload, raw=True)) if kind == HEADERS else {}
+    if wanted == "end" and kind in (DATA, HEADERS) and flags & END_STREAM:
+        return "end"
+    if wanted == "status" and kind == HEADERS and not fields[b":status"].startswith(b"1"):
+        return "status " + fields[b":status"].decode()
+    if wanted == "data" and kind == DATA:
+        return f"data {len(payload)}"
+    if kind == ACKS.get(wanted) and flags & 1:
+        return wanted
+    if kind == RST:
+        return f"reset {int.from_bytes(payload, 'big')}"
+    if kind == GOAWAY:
+        return f"goaway {int.from_bytes(payload[4:8], 'big')}"
+    return None
+
+
+class Answers:
+    """The frames that come over a connection."""
+
+    def __init__(self, s):
+        self.s, self.data, self.decoder = s, b"", hpack.Decoder()
+
+    def frame(self):
+        while len(self.data) < 9 or len(self.data) < 9 + int.from_bytes(self.data[:3], "big"):
+            piece = self.s.recv(65536)
+            if not piece:
+                return None
+            self.data += piece
+        n, kind, flags = int.from_bytes(self.data[:3], "big"), self.data[3], self.data[4]
+        payload, self.data = self.data[9:9 + n], self.data[9 + n:]
+        return kind, flags, payload
+
+    def wait(self, wanted):
+        """The first thing that says what became of the case."""
+        while True:
+            f = self.frame()
+            if not f:
+                return "closed"
+            result = said(*f, wanted, self.decoder)
+            if result:
+                return result
+
+
 def outcome(s):
-    """The first thing that says what became of the case."""
-    data, decoder, reset = b"", hpack.Decoder(), None
-    while True:
-        while len(data) >= 9:
-            n, kind, flags = int.from_bytes(data[:3], "big"), data[3], data[4]
-            stream = int.from_bytes(data[5:9], "big")
-            if len(data) < 9 + n:
-                break
-            payload, data = data[9:9 + n], data[9 + n:]
-            if kind == HEADERS:
-                fields = dict(decoder.decode(payload, raw=True))
-                if not fields[b":status"].startswith(b"1"):
-                    return "status " + fields[b":status"].decode()
-            elif kind == RST:
-                return f"reset {int.from_bytes(payload, 'big')}"
-            elif kind == GOAWAY:
-                return f"goaway {int.from_bytes(payload[4:8], 'big')}"
-        piece = s.recv(65536)
-        if not piece:
-            return "closed"
-        data += piece
+    return Answers(s).wait("status")
+
+
+def play(s, steps):
+    """The last outcome, or the one that was not waited for."""
+    answers, result = Answers(s), None
+    for part, wanted in zip(steps[::2], steps[1::2]):
+        try:
+            s.sendall(part)
+        except OSError:
+            pass  # what the other side said before it closed is still there
+        result = answers.wait(wanted)
+        if not result.startswith(wanted):
+            break
+    return result
 
 
 def run(name):
     s = connect()
     s.settimeout(20)
+    case = CASES[name]
+    steps = list(case) if isinstance(case, list) else [case, "status"]
+    if name not in WHOLE:
+        steps[0] = PREFACE + frame(SETTINGS) + steps[0]
     try:
-        s.sendall(PREFACE + frame(SETTINGS) + CASES[name])
-    except OSError:
-        pass
-    try:
-        return outcome(s)
+        return play(s, steps)
     except ConnectionError:
         return "closed"
     except TimeoutError:

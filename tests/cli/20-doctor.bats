@@ -23,10 +23,16 @@ doctor_in() {
 	none=(unshare -r sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && exec "$@"' sh)
 	doctor_in "${none[@]}"
 	has "$output" "sysctl -w user.max_user_namespaces=15000"
-	run --separate-stderr "${none[@]}" "$RALPH" run -- true
+	# Other engines that are there are named, and not used.
+	for engine in podman docker; do
+		printf '#!/bin/sh\necho "%s $*" >>%q\nexit 1\n' "$engine" "$T/called" >"$T/$engine"
+		chmod +x "$T/$engine"
+	done
+	PATH=$T:$PATH run --separate-stderr "${none[@]}" "$RALPH" run -- true
 	same 125 "$status"
 	has "$stderr" "sysctl -w user.max_user_namespaces=15000"
 	has "$stderr" "--engine podman"
+	same "" "$(cat "$T/called" 2>/dev/null)"
 }
 
 @test "a masked /proc, as in a container: doctor says that sandboxes cannot be made, and run what to ask" {

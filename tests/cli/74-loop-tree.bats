@@ -174,6 +174,91 @@ load loop
 	has "$(cat "$T/err")" "protected: '.envrc'"
 }
 
+# an_agent_that_sets_tasks: writes and commits a file that is read-only for agents, then does its task.
+an_agent_that_sets_tasks() {
+	cat >tasks.sh <<-'EOF'
+		#!/bin/sh
+		cd "$(dirname "$0")"
+		b=$(echo '{"version": "2.0.0"}' | git hash-object -w --stdin)
+		git update-index --add --cacheinfo "100644,$b,.vscode/tasks.json"
+		git commit -qm tasks
+		git cat-file blob "$b" >.vscode/tasks.json
+		exec ./agent.py honest
+	EOF
+	chmod +x tasks.sh
+	mkdir .vscode
+	echo '{}' >.vscode/tasks.json
+	git add .vscode tasks.sh
+	git commit -qm 'tasks of the editor'
+}
+
+# tasks_are TEXT: what the branch of the loop says in that file.
+tasks_are() {
+	same "$1" "$(git show ralph/demo:.vscode/tasks.json)"
+}
+
+@test 'a protected file is changed by a commit of the task that names it, and of no other task' {
+	loop_workspace 2
+	an_agent_that_sets_tasks
+	sed -i 's/make US-2/make US-2 and set .vscode\/tasks.json./' .ralph/prd.json
+	git commit -qam 'US-2 names it'
+	loop_exits 4 build --max-stuck 1 -- ./tasks.sh
+	has "$(cat "$T/err")" "'.vscode/tasks.json' is written and not the agent's"
+	has "$(cat "$T/err")" 'A task that names the path, or loop.may_change in your configuration, lets it through.'
+	same 'false true' "$(passes US-1) $(passes US-2)" || fail "$(cat "$T/err" "$T/out")"
+	tasks_are '{"version": "2.0.0"}'
+	lacks "$("$RALPH" quarantine ls 2>&1)" tasks.json
+}
+
+@test 'of a directory in which a task names a file the other files stay read-only, and new ones go to quarantine' {
+	loop_workspace 1
+	mkdir -p .vscode/more .github/workflows
+	echo '{}' | tee .vscode/tasks.json .vscode/settings.json .vscode/more/x.json >.github/workflows/old.yml
+	printf '.vscode/new.json\n' >>.gitignore
+	sed -i 's/make US-1/make US-1, .vscode\/tasks.json and .github\/workflows\/new.yml/' .ralph/prd.json
+	cat >tasks.sh <<-'EOF'
+		#!/bin/sh
+		cd "$(dirname "$0")"
+		echo new >.vscode/tasks.json && echo new >.github/workflows/new.yml || exit
+		for f in .vscode/settings.json .vscode/more/x.json .vscode/more/y .github/workflows/old.yml; do
+			echo evil 2>/dev/null >"$f" && echo "wrote $f" >>wrote
+			rm -f "$f" 2>/dev/null
+		done
+		mv .vscode x 2>/dev/null
+		echo evil >.vscode/new.json
+		git add .vscode .github
+		git commit -qm tasks
+		exec ./agent.py honest
+	EOF
+	chmod +x tasks.sh
+	git add -A
+	git commit -qm files
+	loop_exits 0 build -- ./tasks.sh
+	[ ! -e wrote ] || fail "$(cat wrote)"
+	same new "$(git show ralph/demo:.vscode/tasks.json)"
+	same new "$(git show ralph/demo:.github/workflows/new.yml)"
+	same '{}' "$(git show ralph/demo:.vscode/settings.json)"
+	[ ! -e .vscode/new.json ]
+}
+
+@test 'loop.may_change of the user lets a protected file be changed, and that of a project does not' {
+	local settings="loop: {may_change: ['.vscode/*']}"
+
+	loop_workspace 1
+	an_agent_that_sets_tasks
+	echo "$settings" >.ralph/config.yaml
+	git add .ralph
+	git commit -qm settings
+	loop_exits 2 build --max-stuck 1 -- ./tasks.sh
+	has "$(cat "$T/err")" loop.may_change
+	git rm -qf .ralph/config.yaml
+	git commit -qm 'no settings'
+	mkdir -p "$XDG_CONFIG_HOME/ralph"
+	echo "$settings" >"$XDG_CONFIG_HOME/ralph/config.yaml"
+	loop_exits 0 build -- ./tasks.sh
+	tasks_are '{"version": "2.0.0"}'
+}
+
 @test 'a hook of the directory that core.hooksPath names is no work of an agent' {
 	loop_workspace 1
 	git config core.hooksPath tools/hooks

@@ -94,8 +94,9 @@ of_loop() {
 	loop_workspace 1
 	cp -r . "$T/home/aaa"
 	loop_exits 0 build "$T/home/aaa" -- ./agent.py honest
-	loop_exits 6 build -- ./agent.py decides
+	loop_exits 6 build --max-cost 9 -- ./agent.py decides
 	same question "$(of_loop '["state"]')"
+	same 'US-1 SQLite or Postgres? 9000000' "$(of_loop '["asks"][0]["task"] + " " + j["loops"][0]["asks"][0]["question"] + " " + str(j["loops"][0]["max_micro_usd"])')"
 	same "question: the loop in '$WS' asks: SQLite or Postgres?; next: ralph answer -C $WS" "$(ralph status | head -n 1)"
 	ralph answer -C "$WS" SQLite
 	loop_exits 0 resume

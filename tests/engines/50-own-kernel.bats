@@ -74,6 +74,16 @@ three" "$(cat "$T/log")"
 }
 
 # bats test_tags=user:vm:emulated
+@test "own kernel: files are copied into a live sandbox and out of it" {
+	echo from the host >"$T/in"
+	ralph run -d -n "$S"
+	ralph cp "$T/in" "$S:$HOME/there"
+	same "from the host" "$(ralph exec "$S" sh -c 'cat ~/there; echo from inside >~/back')"
+	ralph cp "$S:$HOME/back" "$T/out"
+	same "from inside" "$(cat "$T/out")"
+}
+
+# bats test_tags=user:vm:emulated
 @test "a unix socket in the workspace or the home leads to no other sandbox and to no program of the host" {
 	local path servers=()
 
@@ -112,6 +122,26 @@ three" "$(cat "$T/log")"
 	ralph stop "$S"
 	wait "${servers[@]}" || :
 	rm -f -- *.sock meet.py up-*
+}
+
+# Another sandbox of the workspace could put a link there, which the program would follow to its own /proc.
+@test "own kernel: what is mounted where commands can write has a second name, which they cannot change, for its program" {
+	local INIT apart
+
+	mkdir "$HOME/shared" data
+	echo shared >"$HOME/shared/file"
+	RALPH_MOUNTS=$HOME/shared:$WS/data:rw ralph run -d -n "$S"
+	INIT=$(ralph inspect --json "$S" | python3 -c 'import json, sys; print(json.load(sys.stdin)["live"]["init"])')
+	# root of the mount, its place
+	apart=$(awk '$5 ~ "^/private/apart/" {print $4}' "/proc/$INIT/mountinfo")
+	grep -qxF "${HOME#/tmp}/shared" <<<"$apart" || grep -qxF "$HOME/shared" <<<"$apart" || fail "$apart"
+	has "$(cat "/proc/$INIT/root/private/config.json")" "\"destination\":\"$WS/data\",\"source\":\"/private/apart/"
+	lacks "$(cat "/proc/$INIT/root/private/config.json")" "\"source\":\"/tree$WS/"
+	same shared "$(ralph exec "$S" cat data/file)"
+	ralph exec "$S" sh -c 'echo inside >data/file'
+	same inside "$(cat "$HOME/shared/file")"
+	ralph rm -f "$S"
+	rm -r data
 }
 
 @test "own kernel: git compares what both kernels see alike" {

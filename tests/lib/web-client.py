@@ -5,11 +5,13 @@
   get PATH COOKIE KEY            prints "STATUS BODY"
   act COOKIE KEY VERB ID SEEN [TEXT]   the same
   send                           the request on stdin, as it is; prints the status, or "closed"
-  slow N                         N connections that say nothing; prints how many a further one could then use: "served"
+  slow N                         N connections that begin a request and stop; prints the status of one more that asks for the page
+  deaf N                         the same by connections that ask for much and read nothing
   stream COOKIE KEY TOPICS N     prints N records of the stream
 """
 import json
 import os
+import resource
 import socket
 import sys
 
@@ -88,11 +90,16 @@ def main():
     elif verb == "send":
         status, _, _ = ask(sys.stdin.buffer.read().replace(b"PORT", str(PORT).encode()))
         print(status or "closed")
-    elif verb == "slow":
+    elif verb in ("slow", "deaf"):
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
         held = []
         for _ in range(int(args[0])):
             held.append(connect())
-            held[-1].send(b"G")
+            held[-1].send(b"G" if verb == "slow" else head("GET", "/app.js").encode() * 20)
+            # What the server has closed needs no descriptor here.
+            if len(held) > min(500, limit // 2):
+                held.pop(0).close()
         print(ask(head("GET", "/").encode())[0])
     elif verb == "stream":
         s = connect()

@@ -43,3 +43,25 @@ api() {
 act() {
 	raw act "$COOKIE" "$KEY" "$@"
 }
+
+# need_browser: skips without Debian's Chromium and what drives it.
+need_browser() {
+	need chromium
+	need node
+	[ -e "${RALPH_AGENTS:-/nonexistent}/lib/node_modules/axe-core" ] || case " ${RALPH_TEST_REQUIRE:-} " in
+	*" all "* | *" agents "*) fail "axe-core is not installed; run: scripts/agents.sh" ;;
+	*) skip "axe-core is not installed; run: scripts/agents.sh" ;;
+	esac
+}
+
+with_node() {
+	local node=node
+
+	[ ! -x "$RALPH_AGENTS/bin/node" ] || node=$RALPH_AGENTS/bin/node
+	timeout 300 "$node" "$@" 3>&- 4>&-
+}
+
+# browse FILE [ARG…]: runs FILE.mjs beside the test with the link of the server.
+browse() {
+	with_node "$BATS_TEST_DIRNAME/$1.mjs" "$LINK" "${@:2}"
+}

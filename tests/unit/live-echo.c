@@ -54,6 +54,21 @@ static void respond_split(struct peer *p, const char *token, bool wait)
 	peer_puts(p, rest);
 }
 
+/* A text that calls itself gRPC. Read as a message of 8 bytes, it would end within the token. */
+static void respond_grpc(struct peer *p, const char *token)
+{
+	cleanup_free char *rest =
+		xasprintf("%zx\r\n%s>\r\n0\r\n\r\n", strlen(token) - 7 + 1, token + 7);
+
+	peer_puts(p,
+		  OK "Content-Type: application/grpc\r\nTransfer-Encoding: chunked\r\n\r\nd\r\n");
+	peer_write(p, "x\0\0\0\x08<", 6);
+	peer_write(p, token, 7);
+	peer_puts(p, "\r\n");
+	peer_wait_go();
+	peer_puts(p, rest);
+}
+
 static void respond_echo(struct peer *p, const char *how, const char *token)
 {
 	cleanup_free char *plain = xasprintf("<%s>", token);
@@ -89,6 +104,8 @@ static void respond_echo(struct peer *p, const char *how, const char *token)
 		peer_puts(p, "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-4/14\r\n"
 			     "Content-Length: 5\r\n\r\n");
 		peer_write(p, plain, 5);
+	} else if (strncmp(how, "grpc", 4) == 0) {
+		respond_grpc(p, token);
 	} else if (strncmp(how, "close", 5) == 0) {
 		peer_puts(p, OK "\r\n");
 		peer_puts(p, plain);

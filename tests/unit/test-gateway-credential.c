@@ -441,6 +441,22 @@ static void a_stretch_that_is_not_over_waits_and_nothing_else_does(void **state)
 	has(rest, "************>");
 }
 
+/* The end of a message ends a stretch, but not where a client wrote the length of the message. */
+static void a_text_that_calls_itself_grpc_is_searched_as_a_text(void **state)
+{
+	int fd = client_proxy();
+	cleanup_free char *before = NULL, *rest = NULL;
+
+	put(fd, "GET /_ralph/test/v1/echo/grpc HTTP/1.1\r\nHost: x\r\n"
+		"x-api-key: phantom-token\r\nConnection: close\r\n\r\n");
+	before = get(fd, "<");
+	server_go();
+	rest = get(fd, NULL);
+	(void)close(fd);
+	has_not(rest, "l-key");
+	has(rest, "************>");
+}
+
 /* The length of a compressed text tells how much of it is like the rest. */
 static void a_compressed_answer_is_refused(void **state)
 {
@@ -715,6 +731,7 @@ int main(void)
 		T(the_host_of_a_route_does_not_show_its_secret_under_a_rule),
 		T(an_echo_in_base64_heads_and_trailers_is_scrubbed),
 		T(a_stretch_that_is_not_over_waits_and_nothing_else_does),
+		T(a_text_that_calls_itself_grpc_is_searched_as_a_text),
 		T(a_compressed_answer_is_refused),
 		T(a_part_of_an_answer_that_nobody_asked_for_is_refused),
 		T(a_redirect_is_passed_on_and_not_followed),

@@ -206,6 +206,27 @@ static void stopped_readers_leave_the_window_to_others(void **state)
 	end(&b, s, STOPPED + 1);
 }
 
+/* What was read of an answer takes no room, also where there is always more to read. */
+static void a_reader_that_is_always_behind_gets_all_of_a_long_answer(void **state)
+{
+	static char sink[10 * KiB];
+	struct stream s;
+	struct bed b;
+
+	begin(&b, false);
+	ask(&b, &s);
+	for (size_t total = 0; total < 8 * MiB;) {
+		ssize_t n;
+
+		(void)talk(&b);
+		n = stream_read(&s, sink, sizeof(sink));
+		assert_true(n > 0);
+		total += (size_t)n;
+		assert_true(h2_stream_of(&s)->in.len <= 4 * H2_WINDOW);
+	}
+	end(&b, &s, 1);
+}
+
 /* A server can send answers of 1xx without an end, and a client need not read: they wait at the
  * server, not in the gateway. */
 static void interim_answers_wait_for_their_reader(void **state)
@@ -252,6 +273,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stopped_readers_leave_the_window_to_others),
+		cmocka_unit_test(a_reader_that_is_always_behind_gets_all_of_a_long_answer),
 		cmocka_unit_test(interim_answers_wait_for_their_reader),
 	};
 

@@ -45,6 +45,8 @@ static void what_an_interpreter_runs_is_a_program(void **state)
 	names("diff", "textconv", "sh x", "!x ");
 	names("diff", "textconv", "/usr/bin/python3 -u x.py y.py", "!/usr/bin/python3 ?-u !x.py ");
 	names("diff", "textconv", "bash -c './x y'", "?-c !./x ");
+	names("diff", "textconv", "awk -f x.awk", "?-f !x.awk ");
+	names("diff", "textconv", "uv run x.py", "!run !x.py ");
 	names("diff", "textconv", "cat x", "");
 }
 
@@ -52,6 +54,22 @@ static void an_argument_with_a_slash_is_perhaps_one(void **state)
 {
 	names("core", "sshcommand", "ssh -F x/y", "?x/y ");
 	names("merge", "driver", "exec ./m %O", "?./m ");
+}
+
+static void words_behind_cd_are_looked_for_there_too(void **state)
+{
+	names("filter", "clean", "cd t && ./x", "!./x !t/./x ");
+	names("filter", "clean", "cd t; sh x.sh", "!x.sh !t/x.sh ");
+	names("alias", "a", "!cd \"$(git rev-parse --show-toplevel)/t\" && ./x /y",
+	      "!/t !./x !/t/./x ?/y ");
+	names("alias", "a", "!cd \"${GIT_PREFIX}\" && ./x", "!./x !GIT_PREFIX/./x ");
+}
+
+static void modules_of_python_are_files(void **state)
+{
+	names("filter", "clean", "python3 -I -m a.b c/d",
+	      "?-I ?-m !a/b.py !a/b/__main__.py !a/b/__init__.py ?c/d ");
+	names("filter", "clean", "mv -m a.b", "");
 }
 
 static void variables_before_a_path_are_taken_off(void **state)
@@ -81,6 +99,8 @@ int main(void)
 		cmocka_unit_test(the_first_word_of_each_command_is_a_program),
 		cmocka_unit_test(what_an_interpreter_runs_is_a_program),
 		cmocka_unit_test(an_argument_with_a_slash_is_perhaps_one),
+		cmocka_unit_test(words_behind_cd_are_looked_for_there_too),
+		cmocka_unit_test(modules_of_python_are_files),
 		cmocka_unit_test(variables_before_a_path_are_taken_off),
 		cmocka_unit_test(only_an_alias_of_the_shell_counts),
 		cmocka_unit_test(settings_that_run_nothing_name_nothing),

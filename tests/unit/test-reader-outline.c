@@ -189,6 +189,18 @@ static void costs(enum outline_form form, const char *body, const struct expecte
 
 static void the_most_that_an_answer_can_have_is_read_as_the_provider_reads_it(void **state)
 {
+	static const char *const references[] = {
+		"{\"input\":[{\"type\":\"item_reference\",\"id\":\"msg_1\"}]}",
+		"{\"input\":[{\"role\":\"user\",\"content\":\"x\"},{\"id\":\"msg_1\"}]}",
+		"{\"input\":[{\"id\":\"msg_1\",\"type\":null}]}",
+		"{\"messages\":[{\"role\":\"assistant\",\"audio\":{\"id\":\"audio_1\"}}]}",
+	};
+	static const char *const wholes[] = {
+		"{\"input\":[{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[]}]}",
+		"{\"input\":[{\"id\":\"msg_1\",\"role\":\"user\",\"content\":\"x\"}]}",
+		"{\"contents\":[{\"parts\":[{\"functionCall\":{\"id\":\"1\",\"name\":\"f\"}}]}]}",
+	};
+
 	costs(OUTLINE_MESSAGES, "{\"model\":\"m\",\"max_tokens\":7}",
 	      &(struct expected){.limited = true, .output = 7, .answers = 1, .model = "m"});
 	costs(OUTLINE_MESSAGES, "{\"max_tokens\":7,\"max_tokens\":900,\"max_tokens\":8}",
@@ -213,6 +225,12 @@ static void the_most_that_an_answer_can_have_is_read_as_the_provider_reads_it(vo
 	      &(struct expected){.answers = 1, .pictures = 1, .two_models = true, .model = "b"});
 	costs(OUTLINE_RESPONSES, "{\"previous_response_id\":\"r\",\"service_tier\":\"priority\"}",
 	      &(struct expected){.answers = 1, .unseen = true, .premium = true, .model = ""});
+	/* An item that is its identifier alone stands for one that the provider has. */
+	for (size_t i = 0; i < ARRAY_SIZE(references); i++)
+		costs(OUTLINE_RESPONSES, references[i],
+		      &(struct expected){.answers = 1, .unseen = true, .model = ""});
+	for (size_t i = 0; i < ARRAY_SIZE(wholes); i++)
+		costs(OUTLINE_RESPONSES, wholes[i], &(struct expected){.answers = 1, .model = ""});
 	costs(OUTLINE_MESSAGES, "{\"tools\":[{\"type\":\"web_search_1\"}],\"speed\":\"standard\"}",
 	      &(struct expected){.answers = 1, .unseen = true, .model = ""});
 }

@@ -78,6 +78,40 @@ static void a_session_ends_idle_old_or_revoked(void **state)
 	assert_null(sessions_check(&s, cookie, key, now + 60000));
 }
 
+/* The hand closes the streams of a session when it ends, whatever ended it. */
+static void a_session_leaves_the_list_when_it_ends_and_says_when_that_will_be(void **state)
+{
+	char ids[SESSIONS_MAX][SESSION_ID_LEN + 1], first[SESSION_ID_LEN + 1];
+	uint64_t day = SESSION_IDLE_MS;
+
+	assert_int_equal(sessions_valid(&s, NOW, ids), 0);
+	memcpy(first, enter(LEVEL_LOOK, NOW)->id, sizeof(first));
+	assert_int_equal(sessions_valid(&s, NOW, ids), NOW + day);
+	assert_string_equal(ids[0], first);
+	for (uint64_t now = NOW; now < NOW + SESSION_LIFE_MS; now += day - 1)
+		assert_non_null(sessions_check(&s, cookie, key, now));
+	assert_int_equal(sessions_valid(&s, NOW + SESSION_LIFE_MS - 1, ids), NOW + SESSION_LIFE_MS);
+	assert_int_equal(sessions_valid(&s, NOW + SESSION_LIFE_MS, ids), 0);
+	assert_string_equal(ids[0], "");
+}
+
+static void one_session_too_many_takes_the_place_of_the_idlest(void **state)
+{
+	char ids[SESSIONS_MAX][SESSION_ID_LEN + 1], first[SESSION_ID_LEN + 1];
+	uint64_t now = NOW;
+
+	memcpy(first, enter(LEVEL_LOOK, now)->id, sizeof(first));
+	for (size_t i = 0; i < SESSIONS_MAX; i++) {
+		now += 60000;
+		(void)enter(LEVEL_LOOK, now);
+	}
+	(void)sessions_valid(&s, now, ids);
+	for (size_t i = 0; i < SESSIONS_MAX; i++) {
+		assert_string_not_equal(ids[i], "");
+		assert_string_not_equal(ids[i], first);
+	}
+}
+
 static void read_only_caps_every_link(void **state)
 {
 	s.most = LEVEL_LOOK;
@@ -130,6 +164,9 @@ int main(void)
 		cmocka_unit_test_setup(a_link_is_too_old_after_ten_minutes, begin),
 		cmocka_unit_test_setup(neither_half_is_worth_anything_alone, begin),
 		cmocka_unit_test_setup(a_session_ends_idle_old_or_revoked, begin),
+		cmocka_unit_test_setup(
+			a_session_leaves_the_list_when_it_ends_and_says_when_that_will_be, begin),
+		cmocka_unit_test_setup(one_session_too_many_takes_the_place_of_the_idlest, begin),
 		cmocka_unit_test_setup(read_only_caps_every_link, begin),
 		cmocka_unit_test_setup(logins_and_acts_have_a_rate, begin),
 		cmocka_unit_test_setup(a_nonce_is_good_once, begin),

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # runs: user
-# seconds: 90
+# seconds: 120
 # The page of `ralph web` in a real browser: each test is a file *.mjs beside this one, driven by Playwright.
 # shellcheck disable=SC2016,SC2034 # text for shells inside; LOOP is for ends()
 load ../cli/helpers
@@ -8,12 +8,7 @@ load ../cli/loop
 load ../lib/web
 
 setup() {
-	need chromium
-	need node
-	[ -e "${RALPH_AGENTS:-/nonexistent}/lib/node_modules/axe-core" ] || case " ${RALPH_TEST_REQUIRE:-} " in
-	*" all "* | *" agents "*) fail "axe-core is not installed; run: scripts/agents.sh" ;;
-	*) skip "axe-core is not installed; run: scripts/agents.sh" ;;
-	esac
+	need_browser
 	ralph_setup
 }
 
@@ -22,17 +17,14 @@ teardown() {
 	ralph_teardown
 }
 
-# browse FILE: runs the script with the link of the server.
-browse() {
-	local node=node
-
-	[ ! -x "$RALPH_AGENTS/bin/node" ] || node=$RALPH_AGENTS/bin/node
-	timeout 120 "$node" "$BATS_TEST_DIRNAME/$1.mjs" "$LINK" "${@:2}" 3>&- 4>&-
-}
-
 @test 'every page at both sizes, dark and light: axe finds nothing, nothing scrolls sideways, nothing is refused by the policy' {
+	local box=box-${WS##*-}
+
 	loop_workspace 2
-	build 6 decides
+	build 6 decides --max-cost 9
+	ralph run --rm -- sh -c 'echo one >.envrc' </dev/null
+	ralph run -d -n "$box" --budget 5
+	ralph exec "$box" curl -sS -m 10 http://docs.example.test/ || true
 	web_start
 	browse pages "${RALPH_WEB_SHOTS:-}"
 }
@@ -95,11 +87,14 @@ browse_hostile() {
 	browse hostile
 }
 
-@test '100 cut streams lose no event and double none; eight tabs share one stream' {
+@test '100 cut streams lose no line and no event, and double none; eight tabs share one stream' {
+	local box=cut-${WS##*-}
+
 	loop_workspace 1
-	ralph run -d -- true
+	build 0 honest
+	ralph run -d -n "$box"
 	web_start
-	browse streams
+	browse streams "$WS/.ralph/logs/iteration-001.jsonl" "$box" "$RALPH"
 }
 
 @test 'what an agent asks for while it works is allowed on the page, and the loop finishes' {

@@ -12,7 +12,7 @@ const axe = fs.readFileSync(modules + 'axe-core/axe.min.js', 'utf8')
 export const link = process.argv[2]
 export const base = link.split('#')[0]
 
-export const open = async (options = {}) => {
+export const open = async (options = {}, at = link) => {
   const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking',
     '--disable-component-update', '--disable-sync', '--no-first-run'] })
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options })
@@ -24,7 +24,7 @@ export const open = async (options = {}) => {
   }
   context.on('page', watch)
   const page = await context.newPage()
-  await page.goto(link)
+  await page.goto(at)
   await page.waitForSelector('h1')
   return { browser, context, page, wrong }
 }
@@ -38,9 +38,10 @@ export const until = async (what, fn, ms = 30000) => {
 }
 
 // The debugger runs axe outside of the page's policy.
-const findings = async page => {
+export const findings = async page => {
   const cdp = await page.context().newCDPSession(page)
-  await cdp.send('Runtime.evaluate', { expression: axe })
+  const there = await cdp.send('Runtime.evaluate', { expression: 'typeof axe' })
+  if (there.result.value !== 'object') await cdp.send('Runtime.evaluate', { expression: axe })
   const r = await cdp.send('Runtime.evaluate', { expression: 'axe.run().then(r => JSON.stringify(r.violations.map(v => [v.id, v.nodes.map(n => n.html.slice(0, 200))])))', awaitPromise: true, returnByValue: true })
   await cdp.detach()
   return JSON.parse(r.result.value)
@@ -54,9 +55,10 @@ export const judge = async (page, name, hash, shots) => {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       await page.goto(base + hash)
       await page.waitForSelector('h1')
-      await page.waitForFunction(() => !document.body.textContent.includes('checking the log'))
+      await page.waitForFunction(() => !document.body.textContent.includes('checking the log') && (!document.getElementById('log') || log?.ready))
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
       assert.equal(wide, 0, `${name} at ${width} scrolls sideways`)
+      assert.equal(await page.$eval('#nav', e => e.scrollWidth - e.clientWidth), 0, `a page in the list of ${name} is out of sight at ${width}`)
       assert.equal(await page.evaluate(() => document.getAnimations().length), 0, `${name} moves for someone who wants no motion`)
       assert.deepEqual(await findings(page), [], `${name} at ${width}, ${colorScheme}`)
       if (shots) await page.screenshot({ path: `${shots}/${name}-${width}-${colorScheme}.png` })

@@ -1,4 +1,4 @@
-import { assert, base, judge, open, until } from './page.mjs'
+import { assert, base, findings, judge, open, until } from './page.mjs'
 
 const shots = process.argv[3]
 const { browser, page, wrong } = await open()
@@ -13,8 +13,29 @@ if (box) {
   pages.net = pages.events.replace('events', 'net')
   pages.audit = pages.events.replace('events', 'audit')
 }
+// With something to see: a refused host, a file in quarantine, a budget and a limit of a provider.
+const api = path => page.evaluate(path => fetch(path, { headers: { 'x-ralph-key': localStorage.getItem('ralph-key') } }).then(r => r.json()), path)
+const [held] = (await api('/api/quarantine')).rows
+pages.held = `#/quarantine/${held.id}`
+pages.refused = '#/net/' + (await api('/api/overview')).needs.find(n => n.kind === 'refused').sandbox
 
 for (const [name, hash] of Object.entries(pages)) await judge(page, name, hash, shots)
+
+await page.goto(base + pages.refused)
+await until('what was refused', async () => /docs\.example\.test:80/.test(await page.textContent('main')))
+assert.equal((await page.$$('main button:has-text("Allow")')).length, 3)
+await page.goto(base + '#/usage')
+await until('the budgets', async () => (await page.$$('progress')).length >= 2)
+assert.match(await page.textContent('main'), /of \$9\.00/)
+assert.match(await page.textContent('main'), /of \$5\.00/)
+// What is shown while the browser has no session.
+await page.setViewportSize({ width: 390, height: 844 })
+for (const colorScheme of ['light', 'dark']) {
+  const other = await (await browser.newContext({ viewport: { width: 390, height: 844 }, colorScheme })).newPage()
+  await other.goto(base)
+  await other.waitForSelector('h1:has-text("Log in")')
+  assert.deepEqual(await findings(other), [])
+}
 
 // By keyboard alone: the first stop skips to the content, and every control can be reached.
 await page.setViewportSize({ width: 1440, height: 900 })
@@ -37,6 +58,8 @@ await until('every control is reached by Tab', async () => {
 await page.focus('button.main')
 await page.keyboard.press('Enter')
 await page.waitForSelector('dialog[open]')
+await page.waitForSelector('#ask-yes:not([disabled])')
+assert.deepEqual(await findings(page), [])
 await page.keyboard.press('Escape')
 await page.waitForSelector('dialog[open]', { state: 'detached' }).catch(() => {})
 assert.equal(await page.evaluate(() => document.getElementById('ask').open), false)

@@ -108,6 +108,8 @@ static int listen_socket(const struct places *p, int *ret, char **ret_path, stru
 	if (strlen(path) >= sizeof(sa.sun_path))
 		return err_set(err, ENAMETOOLONG, "the path '%s' is too long for a socket", path);
 	memcpy(sa.sun_path, path, strlen(path) + 1);
+	if (connect(fd, (struct sockaddr *)&sa, sizeof(sa)) == 0 || errno == EAGAIN)
+		return err_set(err, EBUSY, "a server runs already; see: ralph web sessions");
 	(void)unlink(path);
 	before = umask(0177);
 	r = bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 || listen(fd, BACKLOG) < 0 ? -errno

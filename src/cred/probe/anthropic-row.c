@@ -5,6 +5,7 @@
 #include "base/json/json.h"
 #include "base/path.h"
 #include "cred/claude-file.h"
+#include "cred/probe/claude-env.h"
 #include "cred/probe/provider-rows.h"
 #include "cred/token-store.h"
 

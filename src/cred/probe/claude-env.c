@@ -19,6 +19,13 @@ static const char *const models[][2] = {
 	{"haiku_model", "ANTHROPIC_DEFAULT_HAIKU_MODEL"},
 };
 
+char *claude_dir(const struct cred_host *h)
+{
+	const char *own = cred_host_env(h, "CLAUDE_CONFIG_DIR");
+
+	return own && own[0] == '/' ? xstrdup(own) : cred_host_home(h, ".claude");
+}
+
 static int parse(const struct buf *b, const char *path, json_t **ret, struct err *err)
 {
 	int r;

@@ -28,3 +28,6 @@ const char *claude_env_of_project(const struct claude_env *e, const char *name);
 void claude_env_models(const struct claude_env *e, struct strv *options);
 /* "1", "true", "yes", "on", in any case. */
 bool claude_env_on(const struct claude_env *e, const char *name);
+
+/* Returns the directory of Claude Code's files: $CLAUDE_CONFIG_DIR, else ~/.claude. */
+char *claude_dir(const struct cred_host *h);

@@ -1,6 +1,22 @@
 #include "cred/cred.h"
 #include <string.h>
 
+void cred_ref_init(struct cred_ref *r)
+{
+	*r = (struct cred_ref){0};
+	strv_init(&r->options);
+}
+
+void cred_ref_done(struct cred_ref *r)
+{
+	free(r->name);
+	free(r->source);
+	free(r->origin);
+	free(r->warning);
+	strv_done(&r->options);
+	*r = (struct cred_ref){0};
+}
+
 static enum cred_probe probe_row(const struct cred_host *h, const struct cred_provider *p,
 				 struct cred_ref *ret, struct err *err)
 {

@@ -18,7 +18,7 @@ struct dial;
 /*
  * io holds the connection (non-blocking), is NULL with the last error, and never comes from within
  * dial_start(). The callee takes it with ev_move() before it returns; the interest is that of
- * stream_want_edges(), and `events` came with the connection.
+ * STREAM_EDGES, and `events` came with the connection.
  */
 typedef void dial_fn(void *arg, struct ev_io *io, uint32_t events, int error);
 

@@ -10,6 +10,7 @@
 
 /* The parts of a machine, on this host. */
 struct vm_files {
+	bool emulated;
 	char *dir;			    /* $XDG_CACHE_HOME/ralph/vm */
 	char *qemu;			    /* NULL: not on PATH */
 	char *guest, *program;		    /* ralph's, which are in the initramfs */

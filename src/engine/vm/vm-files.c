@@ -94,7 +94,7 @@ int vm_files_find(struct vm_files *f, bool emulated, uint32_t memory, struct err
 	cleanup_buf struct buf b;
 
 	buf_init(&b, 16 * KiB);
-	*f = (struct vm_files){.dir = cache_dir(err)};
+	*f = (struct vm_files){.emulated = emulated, .dir = cache_dir(err)};
 	if (!f->dir)
 		return -ENOENT;
 	f->qemu = path_find_program(QEMU, "/usr/bin:/usr/local/bin");
@@ -137,7 +137,8 @@ int vm_files_check(const struct vm_files *f, struct err *err)
 	else if (!vm_files_exist(f->kernel) || !vm_files_exist(f->initramfs))
 		r = err_set(err, ENOENT,
 			    "no machine is prepared for this version of ralph; run: ralph engine "
-			    "setup vm");
+			    "setup vm%s",
+			    f->emulated ? ":emulated" : "");
 	else
 		return 0;
 	err->exit_code = EXIT_RALPH;

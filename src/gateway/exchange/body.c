@@ -1,5 +1,6 @@
 #include "gateway/exchange/body.h"
 
+#include "gateway/exchange/phantom.h"
 #include "gateway/exchange/response-guard.h"
 #include "gateway/exchange/spool.h"
 #include "http/override.h"
@@ -61,7 +62,9 @@ static int put_end(struct body *b, struct buf *out, const struct chunked_item *t
 static int move_trailer(struct body *b, const struct chunked_item *item, char *p, size_t n,
 			struct buf *out)
 {
-	if (b->no_overrides && override_is(item->name))
+	if (b->no_overrides && (override_is(item->name) || override_names_path(item->name)))
+		return 0;
+	if (b->no_keys && phantom_strips(item->name))
 		return 0;
 	if (b->guard)
 		response_guard_text(b->guard, p, n);

@@ -15,6 +15,7 @@ struct body {
 	bool trailers;	   /* the last chunk has been written, its trailers follow */
 	bool unframe;	   /* to a client of HTTP/1.0, which knows no chunks */
 	bool no_overrides; /* trailers of http/override.h go */
+	bool no_keys;	   /* trailers go where clients put keys: see phantom_strips() */
 	bool done;
 	struct response_guard
 		*guard;	    /* an answer to a request with a credential passes through it */

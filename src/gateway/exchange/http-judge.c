@@ -74,6 +74,7 @@ static void send_request(struct conn *c, const struct http1_head *h, size_t head
 {
 	/* Who asks for a decision by method and path sends what was decided. */
 	c->x->request.no_overrides = c->verdict.inspect || c->x->guard;
+	c->x->request.no_keys = c->x->guard && c->x->guard->carries;
 	if (write_head(c, h, edits) < 0) {
 		refuse_as(c, GW_ERROR, 400, "the request cannot be passed on");
 		return;

@@ -366,23 +366,6 @@ bool inject_again(struct conn *c)
 	return true;
 }
 
-/* A rule's credential may have an origin with trust of its own: it counts there and nowhere else.
- */
-static const struct gw_route *trust_of(const struct conn *c)
-{
-	for (size_t i = 0; i < c->gw->config->n_routes; i++) {
-		const struct gw_route *r = &c->gw->config->routes[i];
-		struct host host;
-		uint16_t port;
-
-		if (r->ca_file && r->credential && streq(r->credential, c->x->credential) &&
-		    route_origin(r->url, &host, &port) && host_equal(&host, &c->host) &&
-		    port == c->port)
-			return r;
-	}
-	return NULL;
-}
-
 /* Why this request can have no credential, or NULL. */
 static const char *objection(const struct conn *c)
 {
@@ -435,7 +418,7 @@ void inject_start(struct conn *c, const struct gw_route *route, size_t head_len)
 	}
 	g = x->guard = response_guard_new(c->gw, route);
 	g->carries = true;
-	g->trust = route ? route : trust_of(c);
+	g->trust = route ? route : route_trust(c, x->credential);
 	g->content_type = type ? xstrndup(type->value.p, type->value.n) : NULL;
 	head_len = keep_head(c, head_len);
 	g->body.max = BODY_KEPT_MAX;

@@ -185,10 +185,15 @@ void phantom_hide(const struct gw *gw, char *text)
 	}
 }
 
+bool phantom_strips(struct slice name)
+{
+	return kind_of(name) != ORDINARY;
+}
+
 void phantom_strip(struct http1_head *h)
 {
 	for (size_t i = 0; i < h->n_fields; i++)
-		h->fields[i].hop |= kind_of(h->fields[i].name) != ORDINARY;
+		h->fields[i].hop |= phantom_strips(h->fields[i].name);
 }
 
 static bool is_key(struct slice name)

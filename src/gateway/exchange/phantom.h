@@ -29,6 +29,8 @@ void phantom_hide(const struct gw *gw, char *text);
  * would make its answer impossible to search: an encoding, a part of it.
  */
 void phantom_strip(struct http1_head *h);
+/* Does phantom_strip() take a field of this name away? */
+bool phantom_strips(struct slice name);
 /* The query without its parameters that are keys ("key=…", "access_token=…"), appended with its
  * '?' to b. */
 void phantom_strip_query(struct buf *b, struct slice query);

@@ -103,7 +103,9 @@ static void take_off_head(struct response_guard *g, uint8_t head)
 
 /*
  * Has a frame ended with the last byte of p? One of gRPC begins with a flag and the length of what
- * follows, one of AWS with the length of all of it.
+ * follows, one of AWS with the length of all of it. No message is compressed, so the flag is 0, and
+ * a body that begins otherwise is a text: a client may have chosen bytes of it, and with them what
+ * looks like a length.
  */
 static bool frame_is_over(struct response_guard *g, const char *p, size_t n)
 {
@@ -111,8 +113,11 @@ static bool frame_is_over(struct response_guard *g, const char *p, size_t n)
 
 	for (size_t i = 0; i < n && g->frames;) {
 		if (g->frame_head < head) {
-			if (g->frame_head++ >= flag)
+			if (g->frame_head >= flag)
 				g->frame_left = g->frame_left << 8 | (unsigned char)p[i];
+			else if (p[i] && p[i] != '\x80') /* gRPC-Web's trailers */
+				g->frames = FRAMES_NONE;
+			g->frame_head++;
 			i++;
 			if (g->frame_head == head && g->frames == FRAMES_AWS)
 				take_off_head(g, head);

@@ -39,6 +39,22 @@ static bool leads_to(const char *url, const struct host *h)
 	return url && route_origin(url, &host, &port) && host_equal(&host, h);
 }
 
+const struct gw_route *route_trust(const struct conn *c, const char *credential)
+{
+	for (size_t i = 0; i < c->gw->config->n_routes; i++) {
+		const struct gw_route *r = &c->gw->config->routes[i];
+		struct host host;
+		uint16_t port;
+
+		if (r->ca_file && r->credential &&
+		    (!credential || streq(r->credential, credential)) &&
+		    route_origin(r->url, &host, &port) && host_equal(&host, &c->host) &&
+		    port == c->port)
+			return r;
+	}
+	return NULL;
+}
+
 /* Rows of a route may lead to other hosts than its own. */
 bool route_has_credential(const struct gw *gw, const struct host *h)
 {

@@ -9,7 +9,7 @@ struct h2_stream *h2_stream_new(struct h2 *h)
 
 	st->h2 = h;
 	buf_init(&st->text, 2 * HTTP1_HEAD_MAX);
-	buf_init(&st->in, H2_WINDOW_FAST + H2_WINDOW);
+	buf_init(&st->in, 2 * H2_WINDOW_FAST + H2_WINDOW); /* what was read lies in it, too */
 	buf_init(&st->tail, 2 * HTTP1_HEAD_MAX);
 	buf_init(&st->out, H2_OUT_MAX);
 	buf_init(&st->trailers, CHUNKED_TRAILER_TOTAL_MAX + CHUNKED_TRAILER_LINE_MAX);

@@ -472,21 +472,6 @@ bool h2_up_open(struct conn *c)
 	return true;
 }
 
-/* A route that leads to c's target may have trust of its own. */
-static const struct gw_route *trust_for(const struct conn *c)
-{
-	for (size_t i = 0; i < c->gw->config->n_routes; i++) {
-		const struct gw_route *r = &c->gw->config->routes[i];
-		struct host host;
-		uint16_t port;
-
-		if (r->ca_file && r->credential && route_origin(r->url, &host, &port) &&
-		    host_equal(&host, &c->host) && port == c->port)
-			return r;
-	}
-	return NULL;
-}
-
 int h2_up_speaks(struct conn *c)
 {
 	const struct origin *o = origin_of(c->gw, &c->host, c->port, true);
@@ -497,7 +482,7 @@ int h2_up_speaks(struct conn *c)
 	u = up_new(c, true);
 	if (!u)
 		return 0;
-	u->trust = trust_for(c);
+	u->trust = route_trust(c, NULL);
 	c->waits = u;
 	conn_go(c, CONN_OFFER, "what does the server speak");
 	conn_want(c, false, false, false, false);

@@ -146,6 +146,11 @@ static int on_data(nghttp2_session *ng, uint8_t flags, int32_t id, const uint8_t
 		return 0;
 	}
 	st->received += n;
+	/* What was read makes room, at the cost of moving each byte once at most. */
+	if (st->in_at && st->in_at >= st->in.len / 2) {
+		buf_consume(&st->in, st->in_at);
+		st->in_at = 0;
+	}
 	if (buf_append(&st->in, p, n) < 0)
 		(void)nghttp2_submit_rst_stream(ng, NGHTTP2_FLAG_NONE, id,
 						NGHTTP2_FLOW_CONTROL_ERROR);

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "guest/confine.h"
+#include "guest/kernel/apart.h"
 
 #define PASSED 77 /* the line's number in runsc; INNER_LINE in there */
 #define INNER_LINE "3"
@@ -64,38 +65,20 @@ static char *const arguments[] = {
 	NULL,
 };
 
-static bool is_writable(const struct guest_mount *m)
-{
-	return m->kind == GUEST_BIND_RW || m->kind == GUEST_TMPFS;
-}
-
 /* In a writable place, where the sentry would say that a change was made which the host refused. */
 static bool is_readonly_in(const struct guest_root *root, size_t i)
 {
-	const struct guest_mount *m = &root->mounts[i];
-	bool readonly =
-		m->kind == GUEST_BIND_RO || m->kind == GUEST_PROTECT || m->kind == GUEST_REMOUNT_RO;
-
-	for (size_t k = 0; k < i && readonly; k++) {
-		const char *above = root->mounts[k].target;
-		size_t n = strlen(above);
-
-		if (is_writable(&root->mounts[k]) && strncmp(m->target, above, n) == 0 &&
-		    (m->target[n] == '/' || m->target[n] == '\0'))
-			return true;
-	}
-	return false;
+	return !apart_is_writable(&root->mounts[i]) && apart_is_within(root, i);
 }
 
-static void put_mount(struct buf *b, const char *target, bool readonly)
+static void put_mount(struct buf *b, const struct guest_root *root, size_t i, bool readonly)
 {
 	char source[PATH_MAX];
 
-	if (strlen(target) + sizeof(GUEST_TREE) > sizeof(source))
+	if (!apart_source(root, i, source, sizeof(source)))
 		return;
-	(void)stpcpy(stpcpy(source, GUEST_TREE), target);
 	(void)buf_puts(b, ",{\"type\":\"bind\",\"destination\":");
-	(void)buf_put_quoted(b, target);
+	(void)buf_put_quoted(b, root->mounts[i].target);
 	(void)buf_puts(b, ",\"source\":");
 	(void)buf_put_quoted(b, source);
 	(void)buf_printf(b, ",\"options\":[\"rbind\",\"%s\"]}", readonly ? "ro" : "rw");
@@ -132,8 +115,8 @@ static void put_mounts(struct buf *b, const struct guest_root *root)
 				 strncmp(m->target, "/dev", 4) == 0 ||
 				 strncmp(m->target, "/sys", 4) == 0;
 
-		if (!of_kernel && (is_writable(m) || (readonly && n++ < MOUNTS_MAX)))
-			put_mount(b, m->target, readonly);
+		if (!of_kernel && (apart_is_writable(m) || (readonly && n++ < MOUNTS_MAX)))
+			put_mount(b, root, i, readonly);
 	}
 }
 

@@ -33,6 +33,9 @@ enum place {
 	AT_SPEED,
 };
 
+/* Of an object of content. With an identifier and no more it stands for what the provider has. */
+enum has { HAS_ID = 1 << 0, HAS_MORE = 1 << 1 };
+
 #define FORM(f) (1u << (f))
 #define ANY_FORM 0xffu
 
@@ -228,6 +231,10 @@ static void on_key(struct outline *o)
 	o->bad |= o->j.cut || is_odd(o->j.text, o->j.len);
 	plain(o->j.text, o->j.len, key);
 	o->key = what(o, in, key);
+	if (streq(key, "id"))
+		o->has[o->j.depth] |= HAS_ID;
+	else if (!streq(key, "type")) /* its value tells */
+		o->has[o->j.depth] |= HAS_MORE;
 	look_for_mark(o, in, key);
 	if (in == TOOL)
 		note_tool_key(o, key);
@@ -279,6 +286,7 @@ static void on_open(struct outline *o, bool array)
 	if (is == TOOL)
 		open_tool(o);
 	o->place[o->j.depth] = is;
+	o->has[o->j.depth] = 0;
 	o->key = is;
 }
 
@@ -288,6 +296,7 @@ static void on_close(struct outline *o)
 
 	if (was == TOOL && !o->bad)
 		close_tool(o);
+	o->unseen |= was == CONTENT && o->has[o->j.depth + 1] == HAS_ID;
 	/* The next value of a list is what the list is. */
 	o->key = o->j.depth ? o->place[o->j.depth] : ROOT;
 	if (o->j.depth == 0)
@@ -351,6 +360,8 @@ static void on_string(struct outline *o)
 		o->bad |= is_odd(o->text, o->n_text);
 		if (text_is(o, "url"))
 			(void)outline_use(o, "url_sources");
+		if (!text_is(o, "item_reference"))
+			o->has[o->j.depth] |= HAS_MORE;
 		break;
 	case AT_TOOL_TYPE:
 		on_tool_type(o);

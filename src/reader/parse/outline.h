@@ -47,6 +47,7 @@ struct outline {
 	bool some;			     /* a byte has come */
 	bool over;			     /* the document is complete */
 	uint8_t place[JSCAN_DEPTH + 1], key; /* of the open values, and of what the key announces */
+	uint8_t has[JSCAN_DEPTH + 1];	     /* of the open values: of enum has, in outline.c */
 	struct outline_tool tools[OUTLINE_TOOLS_DEEP];
 	uint8_t n_tools;
 	char text[OUTLINE_MODEL_MAX + 1]; /* the beginning of the string that is being read */

@@ -278,6 +278,7 @@ static bool means_other(const struct import *im, const struct import_row *row)
 	static const char *const prefixes[] = {"refs/", "heads/", "tags/", "remotes/"};
 	bool branch = row->kind == IMPORT_BRANCH;
 	const char *name = row->ref + strlen(branch ? "refs/heads/" : "refs/tags/");
+	cleanup_free char *head = path_join(name, "HEAD"); /* `origin` is a remote's HEAD */
 
 	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
 		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
@@ -285,8 +286,8 @@ static bool means_other(const struct import *im, const struct import_row *row)
 	/* HEAD, FETCH_HEAD and the like. */
 	return streq(name, "@") || strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == strlen(name) ||
 	       is_ref(im, branch ? "refs/tags/" : "refs/heads/", name) ||
-	       is_ref(im, "refs/remotes/", name) || is_ref(im, "refs/", name) ||
-	       is_object(im, name);
+	       is_ref(im, "refs/remotes/", name) || is_ref(im, "refs/remotes/", head) ||
+	       is_ref(im, "refs/", name) || is_object(im, name);
 }
 
 static bool is_symbolic(const struct import *im, const char *ref)
