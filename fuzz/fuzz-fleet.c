@@ -65,6 +65,9 @@ static void read_document(const struct fleet_msg *m)
 	DOCUMENT(pack_end);
 	DOCUMENT(record);
 	DOCUMENT(ack);
+	DOCUMENT(rules);
+	DOCUMENT(question);
+	DOCUMENT(reply);
 	read_verdict(m);
 	(void)fleet_stop_read(m, &now, &err);
 	(void)fleet_limit_read(m, &ms, &err);
@@ -88,6 +91,9 @@ static void read_bytes(const struct fleet_msg *m)
 	if (fleet_data_read(m, &a, &p, &n) == 0 && p + n != m->data + m->len)
 		abort();
 	(void)fleet_log_name_valid(m->data, m->len);
+	if (fleet_log_path_valid(m->data, m->len) &&
+	    (m->data[0] == '/' || memmem(m->data, m->len, "/../", 4) || memchr(m->data, 0, m->len)))
+		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

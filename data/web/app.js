@@ -296,6 +296,8 @@ const loop = {
         const tasks = d.tasks.filter(t => states.includes(t.state))
         return el('section', { 'aria-label': name }, el('h3', null, el('span', null, name), el('span.num' + (tasks.length ? '' : '.none'), null, String(tasks.length))), tasks.map(task_card))
       })),
+      d.running && d.workers?.length ? [el('h2', null, 'On other machines'), table(['task', 'node', 'job', 'sandbox'], d.workers.map(w => el('tr', null,
+        cell('', agent(w.task)), cell('', agent(w.node)), cell('', agent(w.job ?? '')), cell('', w.sandbox ? el('a', { href: `#/events/${w.sandbox}` }, agent(w.sandbox)) : null))), '')] : null,
       el('h2', null, iteration ? `Iteration ${iteration}` : 'Live'),
       el('div.card', { id: 'log', 'data-keep': true, role: 'log', tabindex: 0, 'aria-label': `What the agent did in iteration ${iteration}` }),
       el('div.row', null, step('Older lines', older_log), step(end_name(), follow_log, { id: 'log-end' })),

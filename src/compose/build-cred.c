@@ -355,14 +355,16 @@ static int add_others(struct sandbox_spec *s, const struct build_input *in, cons
 	return r;
 }
 
-/* The settings that name them may be home's alone. */
-static int add_all_given(struct sandbox_spec *s, const struct build_input *in,
-			 const struct probing *p, char **notice, struct err *err)
+/* Those that home's own sandbox would have: settings there name them, which are not here. */
+static int add_rows(struct sandbox_spec *s, const struct build_input *in, const struct probing *p,
+		    char **notice, struct err *err)
 {
 	const json_t *row;
 	size_t i;
 	int r = 0;
 
+	if (!in->cred_line || in->review)
+		return 0;
 	json_array_foreach (in->credentials, i, row) {
 		const char *name = NULL;
 
@@ -390,5 +392,5 @@ int build_cred(struct sandbox_spec *s, const struct build_input *in, const struc
 	for (size_t i = 0; r == 0 && i < c->network.n_rules; i++)
 		if (c->network.rules[i].credential)
 			r = add(s, in, &p, c->network.rules[i].credential, notice, err);
-	return r < 0 || !in->cred_line ? r : add_all_given(s, in, &p, notice, err);
+	return r < 0 ? r : add_rows(s, in, &p, notice, err);
 }

@@ -171,6 +171,11 @@ static int check_made(const struct store_entry *e, const struct sandbox_spec *sp
 	const char *what = NULL;
 	struct err ignored;
 
+	if (store_is_placed(e))
+		return err_usage(err,
+				 "'%s' stands for a worker on another machine; name another with "
+				 "-n NAME",
+				 spec->name);
 	if (!no_guest(spec) || no_guest_without_wall(spec) ||
 	    store_read_spec(e, &was, &ignored) < 0 || !streq(was->engine, spec->engine))
 		return 0;

@@ -12,6 +12,7 @@
 #include "netrules/net-rules.h"
 #include "netrules/spec-net.h"
 #include "netrules/rule-files.h"
+#include "record/loop-rules.h"
 #include "record/store.h"
 
 #define LOCK_MS 20000 /* for another change to finish */
@@ -33,7 +34,7 @@ void net_changed_done(struct net_changed *c)
 
 static int lock(const struct places *p, struct err *err)
 {
-	cleanup_free char *path = path_join(p->state, "network.lock");
+	cleanup_free char *path = path_join(p->state, NET_CHANGE_LOCK);
 	cleanup_fd int fd = -1;
 	int r = path_mkdirs(p->state, 0700, err);
 
@@ -291,12 +292,25 @@ static int give_all(const struct net_change *c, struct net_changed *ret, struct 
 			 : 0;
 }
 
-static int check_live(const struct net_change *c, struct err *err)
+/* The loop that this record's worker belongs to sends it its rules. */
+static bool is_placed(const struct places *p, const struct store_entry *e)
+{
+	cleanup_(spec_freep) struct sandbox_spec *spec = NULL;
+	struct err ignored;
+
+	return store_read_spec(e, &spec, &ignored) == 0 && spec->place && spec->loop &&
+	       loop_rules_count(p, spec->loop);
+}
+
+/* *c becomes a change of the sandbox's own file, where that of a live one is of another machine. */
+static int check_live(struct net_change *c, const struct store_entry *e, struct err *err)
 {
 	cleanup_json json_t *live = NULL;
 	int r = live_inspect(c->places, c->sandbox, &live, err);
 
-	if (r == 0 && !live)
+	if (r == 0 && !live && is_placed(c->places, e))
+		c->scope = NET_SCOPE_SANDBOX;
+	else if (r == 0 && !live)
 		r = err_set(err, ENOENT,
 			    "sandbox '%s' does not run, so nothing can be allowed once; leave out "
 			    "--once",
@@ -304,9 +318,10 @@ static int check_live(const struct net_change *c, struct err *err)
 	return r;
 }
 
-int net_change(const struct net_change *c, struct net_changed *ret, struct err *err)
+int net_change(const struct net_change *asked, struct net_changed *ret, struct err *err)
 {
 	cleanup_store struct store_entry e = STORE_ENTRY_INIT;
+	struct net_change own = *asked, *c = &own;
 	cleanup_fd int held = -1;
 	int r = 0;
 
@@ -316,7 +331,7 @@ int net_change(const struct net_change *c, struct net_changed *ret, struct err *
 	if (c->scope == NET_SCOPE_SANDBOX || c->scope == NET_SCOPE_ONCE)
 		r = store_open(c->places, c->sandbox, false, &e, err);
 	if (r == 0 && c->scope == NET_SCOPE_ONCE)
-		r = check_live(c, err);
+		r = check_live(c, &e, err);
 	if (r == 0)
 		r = check(c, ret, err);
 	if (r < 0)

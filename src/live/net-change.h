@@ -12,6 +12,9 @@
  * is checked, written to the scope's file, and given to every live sandbox that the file counts
  * for. One change at a time: what a sandbox got last is what the files say.
  */
+/* In the state: each change holds it, so whoever watches for the end of writing to it hears of all. */
+#define NET_CHANGE_LOCK "network.lock"
+
 enum net_scope {
 	NET_SCOPE_USER,
 	NET_SCOPE_PROJECT,

@@ -1,5 +1,6 @@
 /* Removes a finished sandbox. The loop keeps only its conversations and its event log. */
 #include "loop/loop.h"
+#include "loop/home-line.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -85,6 +86,7 @@ int clear_sandbox(struct loop *l, const char *name, char **ret_kept, struct err 
 	r = live_stop(&l->q.places, name, 0, err);
 	if (r < 0)
 		return r;
+	home_line_look(l);
 	save_words(l, name, &e);
 	r = keep_events(l, name, &e, ret_kept, err);
 	store_close(&e);

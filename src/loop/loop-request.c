@@ -55,6 +55,9 @@ static int read_options(struct loop_request *q, struct err *err)
 		r = json_get_bool(q->doc, flags[i].key, flags[i].at, err);
 	q->credentials = json_object_get(q->doc, "credentials");
 	q->placed = json_is_true(json_object_get(q->doc, "placed"));
+	q->home_line = q->placed && json_is_integer(json_object_get(q->doc, "home_line"))
+			       ? (int)json_integer_value(json_object_get(q->doc, "home_line"))
+			       : -1;
 	if (r == 0 && q->cred_line && !json_is_array(q->credentials))
 		r = err_set(err, EINVAL, "there is a line for credentials, and none of them");
 	if (r == 0)

@@ -33,8 +33,9 @@ struct loop_request {
 	struct strv command; /* `agent: command`: the command to run; else further arguments */
 	uint64_t parallel;   /* at least 1 */
 	bool no_wait, stash, worktree, push, json, color;
-	bool placed; /* of a loop on another machine: each iteration's summary goes to stdout */
-	bool direct; /* no sandbox: only ever typed, never a setting */
+	bool placed;   /* of a loop on another machine: each iteration's summary goes to stdout */
+	int home_line; /* a placed worker: its line to that loop; -1: none. See home-line.c */
+	bool direct;   /* no sandbox: only ever typed, never a setting */
 	struct places places;
 	struct config *config;
 };

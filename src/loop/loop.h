@@ -58,6 +58,7 @@ enum loop_exit {
 };
 
 struct fallback;
+struct home_line;
 
 struct loop {
 	struct loop_request q;
@@ -71,7 +72,10 @@ struct loop {
 	const struct config_place *placement;  /* where workers run; NULL: here */
 	struct placed_streams *placed_streams; /* to their nodes; NULL: there is none */
 	struct placed_cred *placed_cred;       /* asked for them; NULL: not yet */
-	struct placed_gate *placed_gate;       /* what dials for them; NULL: not yet */
+	struct placed_people
+		*placed_people; /* what people and agents say to each other; NULL: nobody yet */
+	struct home_line *home_line;	 /* of a placed worker; NULL: it is none */
+	struct placed_gate *placed_gate; /* what dials for them; NULL: not yet */
 	struct placed_base *placed_base; /* what they start from; NULL: nothing was sent yet */
 	struct placed *placed_takes;	 /* those with commits to be taken over; NULL: none */
 	struct ev *ev;

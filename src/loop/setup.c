@@ -22,6 +22,7 @@
 #include "check/preflight.h"
 #include "check/selftest.h"
 #include "loop/placed/placed-gate.h"
+#include "loop/home-line.h"
 #include "loop/placed/placed.h"
 #include "loop/review/review.h"
 #include "loop/fallback/fallback.h"
@@ -410,6 +411,8 @@ int loop_open(struct loop *l, int fd, struct err *err)
 		r = ev_new(&l->ev, err);
 	if (r == 0)
 		r = control_listen(&l->control, l->ev, err);
+	if (r == 0)
+		r = home_line_open(l, err);
 	if (r < 0)
 		return r;
 	clear_halves(l->place.state);
@@ -451,11 +454,13 @@ int loop_open(struct loop *l, int fd, struct err *err)
 void loop_close(struct loop *l)
 {
 	loop_sandbox_stop(l);
+	home_line_close(l);
 	release_rules(l);
 	build_done(&l->build);
 	placed_forget_base(l);
 	placed_cred_free(l);
 	placed_gate_free(l);
+	placed_people_free(l);
 	fallback_free(l);
 	(void)work_free(l->work);
 	(void)draft_free(l->draft);

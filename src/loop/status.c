@@ -52,10 +52,11 @@ static json_t *workers_json(const struct loop *l)
 	json_object_foreach (l->state.workers, id, row)
 		if (json_object_get(row, "place") && json_object_get(row, "node"))
 			(void)json_array_append_new(
-				a, json_pack("{so sO sO sO*}", "task", json_text(id), "place",
+				a, json_pack("{so sO sO sO* sO*}", "task", json_text(id), "place",
 					     json_object_get(row, "place"), "node",
 					     json_object_get(row, "node"), "job",
-					     json_object_get(row, "job")));
+					     json_object_get(row, "job"), "sandbox",
+					     json_object_get(row, "sandbox")));
 	return a;
 }
 

@@ -112,7 +112,7 @@ int rules_read(const char *path, struct net_policy *ret, struct err *err)
 	return 0;
 }
 
-static int write_rules(const char *path, const struct net_policy *rules, struct err *err)
+int rules_write(const char *path, const struct net_policy *rules, struct err *err)
 {
 	cleanup_free char *dir = path_dir(path);
 	cleanup_fd int fd = -1;
@@ -163,7 +163,7 @@ int rules_set(const char *path, bool deny, const char *pattern, uint64_t until, 
 	if (rules.n_rules == RULES_MAX)
 		return err_set(err, E2BIG, "'%s' has %d rules already", path, RULES_MAX);
 	add(&rules, deny, pattern, until);
-	return write_rules(path, &rules, err);
+	return rules_write(path, &rules, err);
 }
 
 int rules_drop(const char *path, const char *pattern, struct err *err)
@@ -175,5 +175,5 @@ int rules_drop(const char *path, const char *pattern, struct err *err)
 		return r;
 	if (!drop(&rules, pattern))
 		return err_set(err, ENOENT, "'%s' has no rule about '%s'", path, pattern);
-	return write_rules(path, &rules, err);
+	return rules_write(path, &rules, err);
 }

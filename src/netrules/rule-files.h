@@ -26,5 +26,7 @@ int rules_read(const char *path, struct net_policy *ret, struct err *err);
 /* Adds a rule, replacing one about the same pattern; makes the file and its directory. until 0: it
  * stays. */
 int rules_set(const char *path, bool deny, const char *pattern, uint64_t until, struct err *err);
+/* Writes these in place of all that the file has. */
+int rules_write(const char *path, const struct net_policy *rules, struct err *err);
 /* Takes the rule about this pattern out; -ENOENT when there is none. */
 int rules_drop(const char *path, const char *pattern, struct err *err);

@@ -158,6 +158,21 @@ bool store_was_killed(const struct store_entry *e)
 	return fstat(e->live, &st) == 0 && (st.st_mode & 0100);
 }
 
+#define STORE_PLACED "placed"
+
+int store_mark_placed(const struct store_entry *e, struct err *err)
+{
+	cleanup_fd int fd =
+		openat(e->dir, STORE_PLACED, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return fd < 0 ? err_sys(err, errno, "cannot write the record of sandbox '%s'", e->name) : 0;
+}
+
+bool store_is_placed(const struct store_entry *e)
+{
+	return faccessat(e->dir, STORE_PLACED, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 int store_write_owner(const struct store_entry *e, const char *workspace, struct err *err)
 {
 	if (symlinkat(workspace, e->dir, "workspace") == 0 || errno == EEXIST)

@@ -47,6 +47,9 @@ int store_lock_live(const struct places *p, struct store_entry *e, int timeout_m
 void store_mark(const struct store_entry *e, bool running);
 bool store_was_killed(const struct store_entry *e);
 
+/* Marks the record as that of a worker on another machine: nothing is started from it here. */
+int store_mark_placed(const struct store_entry *e, struct err *err);
+bool store_is_placed(const struct store_entry *e);
 /* Writes the owner of the record at its first start; it never changes. */
 int store_write_owner(const struct store_entry *e, const char *workspace, struct err *err);
 int store_write_spec(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err);

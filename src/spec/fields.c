@@ -429,6 +429,7 @@ static const struct spec_field spec_rows[] = {
 	{ "home_of",    WORD(sandbox_spec, home_of, homes), OPTIONAL },
 	{ "checks",     FIELD(sandbox_spec, checks), OPTIONAL },
 	{ "loop",       FIELD(sandbox_spec, loop), OPTIONAL, .check = check_name },
+	{ "place",      FIELD(sandbox_spec, place), OPTIONAL },
 	{ "hostname",   FIELD(sandbox_spec, hostname) },
 	{ "template",   FIELD(sandbox_spec, template), OPTIONAL, .part = IMAGE },
 	{ "inbox",      FIELD(sandbox_spec, inbox), OPTIONAL, .check = check_path },

@@ -234,6 +234,7 @@ struct sandbox_spec {
 	enum spec_home home_of;
 	bool checks; /* of a loop: a home and a git directory that no agent wrote, for this start alone */
 	char *loop; /* key of the loop that it works for, one for all its workers; NULL: none */
+	char *place; /* of a record that stands for a worker on another machine; NULL: it is a sandbox */
 	char *hostname;
 	char *template; /* image that an engine without a guest begins with; NULL: its own choice */
 	char *inbox;	/* directory for automatically saved conversations; NULL: none */

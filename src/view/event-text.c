@@ -186,6 +186,12 @@ static void say_ports(const json_t *j, struct buf *b)
 		(void)buf_printf(b, " to port %lld inside", log_number(j, "inside"));
 }
 
+static void say_placed(const json_t *j, struct buf *b)
+{
+	(void)buf_printf(b, "%s on %s%s%s, %s", text(j, "task"), text(j, "node"),
+			 text(j, "job")[0] ? ", " : "", text(j, "job"), text(j, "place"));
+}
+
 static void say_ask(const json_t *j, struct buf *b)
 {
 	(void)buf_printf(b, "%s %s%s%s %s", text(j, "id"), text(j, "kind"),
@@ -257,6 +263,7 @@ static const struct {
 	{"port-open", say_ports, STYLE_NONE},
 	{"port-close", say_ports, STYLE_NONE},
 	{"ask", say_ask, STYLE_CYAN},
+	{"placed", say_placed, STYLE_CYAN},
 	{"ask-answer", say_ask, STYLE_CYAN},
 	{"loop-iteration", say_loop, STYLE_CYAN},
 	{"web-act", say_web_act, STYLE_CYAN},

@@ -31,6 +31,7 @@ static void sandbox_free(struct survey_sandbox *b)
 	free(b->agent);
 	sandbox_log_done(&b->log);
 	json_decref(b->asks);
+	free(b->elsewhere);
 	free(b);
 }
 
@@ -159,12 +160,37 @@ static bool is_same(const struct survey_sandbox *b, const struct store_entry *e)
 	return fstat(b->log.dir, &x) == 0 && fstat(e->dir, &y) == 0 && x.st_ino == y.st_ino;
 }
 
+/* The row of a worker on another machine for which this sandbox stands; NULL: there is none. */
+static const json_t *placed_in(const struct survey_loop *l, const char *name)
+{
+	const json_t *w;
+	size_t i;
+
+	if (l->running)
+		json_array_foreach (json_object_get(l->status, "workers"), i, w)
+			if (streq(log_text(w, "sandbox"), name))
+				return w;
+	return NULL;
+}
+
 static const struct survey_loop *loop_in(const struct survey *s, const char *name)
 {
 	for (size_t i = 0; i < s->n_loops; i++)
-		if (streq(log_text(s->loops[i]->status, "sandbox"), name))
+		if (streq(log_text(s->loops[i]->status, "sandbox"), name) ||
+		    placed_in(s->loops[i], name))
 			return s->loops[i];
 	return NULL;
+}
+
+static void find_elsewhere(struct survey_sandbox *b)
+{
+	const json_t *w = b->loop ? placed_in(b->loop, b->name) : NULL;
+	const char *job = log_text(w, "job");
+
+	free(b->elsewhere);
+	b->elsewhere = w ? xasprintf("%s on %s%s%s", log_text(w, "task"), log_text(w, "node"),
+				     *job ? ", " : "", job)
+			 : NULL;
 }
 
 /* A loop starts its sandbox afresh for each iteration; its counts are of all of them. */
@@ -362,8 +388,10 @@ void survey_join(struct survey *s)
 		qsort(s->loops, s->n_loops, sizeof(void *), by_need);
 	for (size_t i = 0; i < s->n_loops; i++)
 		s->loops[i]->parent = loop_of(s, log_text(s->loops[i]->status, "parent"));
-	for (size_t i = 0; i < s->n_sandboxes; i++)
+	for (size_t i = 0; i < s->n_sandboxes; i++) {
 		s->sandboxes[i]->loop = loop_in(s, s->sandboxes[i]->name);
+		find_elsewhere(s->sandboxes[i]);
+	}
 }
 
 int survey_refresh(struct survey *s, struct err *err)
@@ -488,6 +516,8 @@ const char *survey_doing(const struct survey_sandbox *b)
 {
 	const char *tool = b->loop && b->loop->running ? log_text(b->loop->status, "tool") : "";
 
+	if (b->elsewhere)
+		return b->elsewhere;
 	if (tool[0])
 		return tool;
 	if (b->loop && b->loop->running) {

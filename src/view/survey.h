@@ -44,7 +44,8 @@ struct survey_sandbox {
 	bool measured; /* ticks belong to the current start */
 	double cpu;    /* percent of one core since the last refresh; < 0: not known yet */
 	const struct survey_loop *loop; /* the loop that uses this sandbox; NULL: none */
-	json_t *asks;			/* see record/asks.h; NULL: none were read */
+	char *elsewhere; /* "on NODE, JOB": it stands for a worker on another machine; NULL: it does not */
+	json_t *asks; /* see record/asks.h; NULL: none were read */
 };
 
 /* Asks a supervisor for its state; *ret is NULL when the sandbox is not live. */

@@ -11,6 +11,7 @@
 
 #define WHY_MAX 1024
 #define LOG_NAME_MAX 100
+#define LOG_PATH_MAX 400
 #define COMMIT_LEN 40
 #define DIGEST_LEN 64
 
@@ -265,6 +266,23 @@ static const struct field ack_fields[] = {
 	{"head",    NO_COMMIT, AT(fleet_ack, head)},
 	{"verdict", BOOL,      AT(fleet_ack, verdict)},
 };
+static const struct field rules_fields[] = {
+	{"rules", ARRAY, AT(fleet_rules, rules)},
+};
+static const struct field question_fields[] = {
+	{"id",	    NAME,   AT(fleet_question, id)},
+	{"kind",    NAME,   AT(fleet_question, kind)},
+	{"what",    BLOB,   AT(fleet_question, what)},
+	{"why",	    BLOB,   AT(fleet_question, why)},
+	{"choices", ARRAY,  AT(fleet_question, choices)},
+	{"wait_s",  NUMBER, AT(fleet_question, wait_s)},
+};
+static const struct field reply_fields[] = {
+	{"id",	  NAME,	   AT(fleet_reply, id)},
+	{"allow", BOOL,	   AT(fleet_reply, allow)},
+	{"text",  BLOB,	   AT(fleet_reply, text)},
+	{"scope", NO_NAME, AT(fleet_reply, scope)},
+};
 #undef AT
 /* clang-format on */
 
@@ -295,6 +313,9 @@ READER(pack_end, pack_fields)
 READER(record, record_fields)
 READER(verdict, verdict_fields)
 READER(ack, ack_fields)
+READER(rules, rules_fields)
+READER(question, question_fields)
+READER(reply, reply_fields)
 
 int fleet_stop_read(const struct fleet_msg *m, bool *ret_now, struct err *err)
 {
@@ -490,16 +511,37 @@ int fleet_ping_put(struct fleet_out *out, enum fleet_type type, uint64_t number,
 	return fleet_put(out, type, 0, body, n);
 }
 
+static const char fine[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			   "0123456789._-";
+
 bool fleet_log_name_valid(const char *p, size_t n)
 {
-	static const char fine[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				   "0123456789._-";
-
 	if (n == 0 || n > LOG_NAME_MAX || *p == '.')
 		return false;
 	for (size_t i = 0; i < n; i++)
 		if (!p[i] || !strchr(fine, p[i]))
 			return false;
+	return true;
+}
+
+bool fleet_log_path_valid(const char *p, size_t n)
+{
+	const size_t home = sizeof(FLEET_LOG_HOME) - 1;
+	size_t part = 0;
+
+	if (n <= home || n > LOG_PATH_MAX || memcmp(p, FLEET_LOG_HOME, home) != 0)
+		return fleet_log_name_valid(p, n);
+	for (size_t i = home; i <= n; i++) {
+		if (i < n && p[i] != '/') {
+			if (!p[i] || !strchr(fine, p[i]))
+				return false;
+			part++;
+			continue;
+		}
+		if (part == 0 || (part <= 2 && memcmp(p + i - part, "..", part) == 0))
+			return false;
+		part = 0;
+	}
 	return true;
 }
 

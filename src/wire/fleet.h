@@ -23,7 +23,9 @@
  *	                            ←   HELLO        home compares the versions
  *	TASK, PACK…, GO             →                one task, the commits it starts from
  *	                            ←   LINE EVENT   while it runs
+ *	RULES                       →                whenever a person changes them
  *	ANSWER                      ↔   ASK          a question of a gateway
+ *	REPLY                       ↔   QUESTION     a question of an agent
  *	                            ←   RECORD, PACK…, CHECKPOINT    after each iteration
  *	ACK                         →                home has it on disk
  *	                            ←   LOG…, PACK…, VERDICT         at the end
@@ -68,8 +70,8 @@ enum fleet_type {
 	FLEET_ACK,    /* struct fleet_ack */
 	FLEET_STOP,   /* {"when": "now" | "after"}: after the iteration */
 	FLEET_LIMIT,  /* {"for_ms": N}: the provider's limit holds that long; 0: it is over */
-	FLEET_RULES,  /* {"allow": [host…], "deny": [host…]}: from now on */
-	FLEET_REPLY,  /* reserved: to FLEET_QUESTION */
+	FLEET_RULES,  /* struct fleet_rules: from now on, in place of those before */
+	FLEET_REPLY,  /* struct fleet_reply: to FLEET_QUESTION */
 
 	/* node → home */
 	FLEET_HELLO,	  /* struct fleet_hello */
@@ -80,7 +82,7 @@ enum fleet_type {
 	FLEET_VERDICT,	  /* struct fleet_verdict: the end of the task */
 	FLEET_ASK,	  /* struct fleet_ask with GW_HEADER */
 	FLEET_LOG,	/* a file: its name is the first frame's body, its bytes are the others' */
-	FLEET_QUESTION, /* reserved: of an agent */
+	FLEET_QUESTION, /* struct fleet_question: of an agent, for a person */
 
 	/* both ways */
 	FLEET_PACK,   /* bytes of a git pack */
@@ -239,6 +241,29 @@ struct fleet_ack {
 	bool verdict; /* of FLEET_VERDICT; else of FLEET_CHECKPOINT */
 };
 
+/* The rules of `ralph net` that count for this task: "allow PATTERN" and "deny PATTERN". When one ends by
+ * itself, home sends the others again, so no clock but home's counts. */
+struct fleet_rules {
+	json_t *doc;
+	const json_t *rules;
+};
+
+/* What an agent asks a person for (record/asks.h). It is sent again when the agent waits on. */
+struct fleet_question {
+	json_t *doc;
+	const char *id; /* the node's */
+	const char *kind, *what, *why;
+	const json_t *choices;
+	uint64_t wait_s; /* for how long the agent waits from now on; 0: it does not */
+};
+
+struct fleet_reply {
+	json_t *doc;
+	const char *id;
+	bool allow;
+	const char *text, *scope;
+};
+
 int fleet_start_read(const struct fleet_msg *m, struct fleet_start *ret, struct err *err);
 int fleet_hello_read(const struct fleet_msg *m, struct fleet_hello *ret, struct err *err);
 int fleet_task_read(const struct fleet_msg *m, struct fleet_task *ret, struct err *err);
@@ -246,6 +271,9 @@ int fleet_pack_end_read(const struct fleet_msg *m, struct fleet_pack_end *ret, s
 int fleet_record_read(const struct fleet_msg *m, struct fleet_record *ret, struct err *err);
 int fleet_verdict_read(const struct fleet_msg *m, struct fleet_verdict *ret, struct err *err);
 int fleet_ack_read(const struct fleet_msg *m, struct fleet_ack *ret, struct err *err);
+int fleet_rules_read(const struct fleet_msg *m, struct fleet_rules *ret, struct err *err);
+int fleet_question_read(const struct fleet_msg *m, struct fleet_question *ret, struct err *err);
+int fleet_reply_read(const struct fleet_msg *m, struct fleet_reply *ret, struct err *err);
 /* "when" of FLEET_STOP: *ret_now. */
 int fleet_stop_read(const struct fleet_msg *m, bool *ret_now, struct err *err);
 int fleet_limit_read(const struct fleet_msg *m, uint64_t *ret_for_ms, struct err *err);
@@ -258,6 +286,9 @@ json_t *fleet_pack_end_json(const struct fleet_pack_end *p);
 json_t *fleet_record_json(const struct fleet_record *r);
 json_t *fleet_verdict_json(const struct fleet_verdict *v);
 json_t *fleet_ack_json(const struct fleet_ack *a);
+json_t *fleet_rules_json(const struct fleet_rules *r);
+json_t *fleet_question_json(const struct fleet_question *q);
+json_t *fleet_reply_json(const struct fleet_reply *r);
 json_t *fleet_stop_json(bool now);
 json_t *fleet_limit_json(uint64_t for_ms);
 
@@ -307,6 +338,10 @@ int fleet_ping_put(struct fleet_out *out, enum fleet_type type, uint64_t number,
 
 /* A name of FLEET_LOG: letters, digits, ".", "-", "_", not first a dot, at most 100. */
 bool fleet_log_name_valid(const char *p, size_t n);
+/* The same, or FLEET_LOG_HOME with a path below a home: an agent's conversation. Each part has those
+ * characters, and may begin with a dot but for "." and "..". */
+#define FLEET_LOG_HOME "home/"
+bool fleet_log_path_valid(const char *p, size_t n);
 
 #define FLEET_LEASE_LEN 32
 /* 128 random bits as hex, with the end. */

@@ -29,6 +29,7 @@
  *	slot-send.c    packs and logs on their way home
  *	slot-git.c     libgit2, in programs of its own: takes the pack of the base, and makes packs
  *	slot-relay.c   questions of gateways for credentials, and home's answers
+ *	slot-people.c  what agents ask and people answer
  *	slot-tunnel.c  connections that home dials
  *
  * Everything of a worker lies in one directory of its own, /tmp/rw-…, which the next worker of this
@@ -59,6 +60,7 @@ enum node_exit {
 #define NODE_KILL_MS 15000   /* for a loop to end after SIGTERM */
 
 struct slot;
+struct people;
 struct relay;
 struct tunnels;
 
@@ -151,6 +153,7 @@ struct slot {
 	/* what goes home */
 	struct slot_send *send;
 	struct relay *relay;
+	struct people *people;
 	struct tunnels *tunnels; /* NULL: home makes no connection for the task */
 	struct ev_defer gone;
 };
@@ -164,7 +167,8 @@ void slot_resume(struct slot *s);
 void slot_free(struct slot *s);
 /* Ends the task with this code and reason: there was no loop, or it is of no use. */
 void slot_fail(struct slot *s, int code, const char *why);
-void slot_sent(struct slot *s); /* the verdict is in the queue */
+void slot_sent(struct slot *s);	       /* the verdict is in the queue */
+void slot_people_over(struct slot *s); /* the line to its loop has ended */
 
 /* slot-files.c */
 int slot_files_make(struct slot *s, struct err *err);
@@ -191,6 +195,16 @@ int slot_git_main(int argc, char **argv, struct err *err);
 struct relay *relay_new(struct slot *s, const char *path, struct err *err);
 struct relay *relay_free(struct relay *r);
 int relay_answer(struct relay *r, const struct fleet_ask *a);
+
+/* slot-people.c */
+struct people *people_new(struct slot *s, struct err *err);
+struct people *people_free(struct people *p);
+/* The loop's end of the line, until it is given. */
+int people_theirs(const struct people *p);
+void people_given(struct people *p);
+bool people_over(const struct people *p); /* nothing more comes of the loop */
+int people_take(struct people *p, const struct fleet_msg *m);
+void people_resume(struct people *p);
 
 /* slot-tunnel.c */
 /* proxy: for `egress: home`; endpoints: for `dial: home`. */

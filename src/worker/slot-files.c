@@ -158,6 +158,7 @@ int slot_request(const struct slot *s, int *ret_fd, struct err *err)
 	(void)json_object_set_new(doc, "parallel", json_integer(1));
 	(void)json_object_set_new(doc, "json", json_true());
 	(void)json_object_set_new(doc, "placed", json_true());
+	(void)json_object_set_new(doc, "home_line", json_integer(people_theirs(s->people)));
 	/* What runs without a sandbox runs with this machine's user: no task asks for that. */
 	(void)json_object_set_new(doc, "direct", json_false());
 	(void)json_object_set_new(doc, "color", json_false());

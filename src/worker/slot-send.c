@@ -1,6 +1,6 @@
 /*
- * What goes home: after an iteration its record and commits, at the end the logs, the rest of the
- * commits and the verdict. One pack is made at a time, by a program of ours (slot-git.c): first a line
+ * What goes home: after an iteration its record, logs and commits, at the end the rest of both and the
+ * verdict. A file goes once, and again only when it has changed. One pack is made at a time, by a program of ours (slot-git.c): first a line
  * with the branch's commit, then the pack of what home does not have.
  */
 #include "worker/node.h"
@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/agent.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/path.h"
@@ -21,6 +22,10 @@
 #define PIECE (60 * KiB)
 #define OID_LEN 40
 #define LOGS_MAX 2000 /* files */
+#define STATE_OF_SLOT "home/.local/state/ralph"
+#define SANDBOXES STATE_OF_SLOT "/sandboxes"
+#define HOMES STATE_OF_SLOT "/homes"
+#define WORKER_HOME "worker-home" /* see record/home.h, which this program does not use */
 
 struct slot_send {
 	struct slot *s;
@@ -36,6 +41,7 @@ struct slot_send {
 	char *since;
 	/* the logs */
 	bool listed;
+	json_t *gone;	  /* what home has: path and state of each file */
 	struct strv logs; /* paths below the slot's directory */
 	size_t at;
 	int log;
@@ -50,6 +56,7 @@ struct slot_send *slot_send_new(struct slot *s)
 	x->s = s;
 	x->log = -1;
 	strv_init(&x->logs);
+	x->gone = json_object();
 	return x;
 }
 
@@ -60,6 +67,7 @@ struct slot_send *slot_send_free(struct slot_send *x)
 	if (x->packs)
 		(void)ev_want(x->s->n->ev, &x->s->work_out_io, 0);
 	strv_done(&x->logs);
+	json_decref(x->gone);
 	closep(&x->log);
 	free(x->since);
 	free(x->name);
@@ -236,40 +244,75 @@ static int start_pack(struct slot_send *x, struct err *err)
 
 /* ---- the logs ---- */
 
+/* Conversations lie in the home of a sandbox, and of the project when that has ended. */
+static void list_said(struct slot_send *x, const char *below, const char *home)
+{
+	cleanup_strv struct strv found = {0};
+
+	path_glob_beneath(x->s->root, below, "*", LOGS_MAX, &found);
+	for (size_t i = 0; i < found.n; i++) {
+		cleanup_free char *at = home ? path_join(found.v[i], home) : xstrdup(found.v[i]);
+
+		for (size_t k = 0; k < agent_count(); k++)
+			for (const char *const *p = agent_at(k)->sessions; *p; p++)
+				path_glob_beneath(x->s->root, at, *p, LOGS_MAX, &x->logs);
+	}
+}
+
 static void list_logs(struct slot_send *x)
 {
-	static const struct {
-		const char *dir, *pattern;
-	} rows[] = {
-		{"ws/.ralph/logs", "iteration-*"},
-		{"ws/.ralph/logs", "verify-*"},
-	};
-	static const char *const inbox = "home/.local/state/ralph/inbox/conversations";
-	cleanup_strv struct strv loops = {0};
+	static const char *const patterns[] = {"iteration-*", "verify-*"};
 
-	strv_init(&loops);
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		path_glob_beneath(x->s->root, rows[i].dir, rows[i].pattern, LOGS_MAX, &x->logs);
-	path_glob_beneath(x->s->root, inbox, "*", 16, &loops);
-	for (size_t i = 0; i < loops.n; i++)
-		path_glob_beneath(x->s->root, loops.v[i], "*", LOGS_MAX, &x->logs);
+	strv_done(&x->logs);
+	strv_init(&x->logs);
+	x->at = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++)
+		path_glob_beneath(x->s->root, "ws/.ralph/logs", patterns[i], LOGS_MAX, &x->logs);
+	list_said(x, SANDBOXES, WORKER_HOME);
+	list_said(x, HOMES, NULL);
 	x->listed = true;
+}
+
+/* As home calls it: the part below an agent's home, else the name. The caller frees it. */
+static char *name_of(const char *path)
+{
+	const char *at = NULL;
+
+	if (strncmp(path, SANDBOXES "/", strlen(SANDBOXES "/")) == 0)
+		at = strstr(path, "/" WORKER_HOME "/");
+	else if (strncmp(path, HOMES "/", strlen(HOMES "/")) == 0)
+		return xasprintf(FLEET_LOG_HOME "%s", strchrnul(path + strlen(HOMES "/"), '/') + 1);
+	return at ? xasprintf(FLEET_LOG_HOME "%s", at + strlen("/" WORKER_HOME "/"))
+		  : xstrdup(path_base(path));
+}
+
+/* False: home has it as it is. A copy of a conversation has the time of what it was made of. */
+static bool is_news(struct slot_send *x, const struct stat *st)
+{
+	cleanup_free char *now = xasprintf("%lld %lld.%09ld", (long long)st->st_size,
+					   (long long)st->st_mtim.tv_sec, st->st_mtim.tv_nsec);
+	const char *was = json_string_value(json_object_get(x->gone, x->name));
+
+	if (was && streq(was, now))
+		return false;
+	(void)json_object_set_new(x->gone, x->name, json_text(now));
+	return true;
 }
 
 /* Opens the next file that there is. */
 static bool open_log(struct slot_send *x)
 {
 	while (x->at < x->logs.n) {
-		const char *path = x->logs.v[x->at++], *name = path_base(path);
-		bool said = strncmp(path, "home/", 5) == 0;
+		const char *path = x->logs.v[x->at++];
 		struct stat st;
 
 		free(x->name);
-		x->name = said ? xasprintf("transcript-%s", name) : xstrdup(name);
+		x->name = name_of(path);
 		x->log = path_open_beneath(x->s->root, path, O_RDONLY | O_NONBLOCK, 0);
 		x->log_bytes = 0;
 		if (x->log >= 0 && fstat(x->log, &st) == 0 && S_ISREG(st.st_mode) &&
-		    st.st_size > 0 && fleet_log_name_valid(x->name, strlen(x->name)) &&
+		    st.st_size > 0 && fleet_log_path_valid(x->name, strlen(x->name)) &&
+		    is_news(x, &st) &&
 		    fleet_put_piece(&x->s->n->out, FLEET_LOG, x->s->id, x->name, strlen(x->name),
 				    true) == 0)
 			return true;
@@ -288,8 +331,10 @@ static bool send_logs(struct slot_send *x)
 	while (node_has_room(x->s->n)) {
 		ssize_t n;
 
-		if (x->log < 0 && !open_log(x))
+		if (x->log < 0 && !open_log(x)) {
+			x->listed = false;
 			return true;
+		}
 		n = read(x->log, piece, sizeof(piece));
 		if (n > 0 && x->log_bytes + (size_t)n <= FLEET_LOG_MAX) {
 			x->log_bytes += (size_t)n;
@@ -317,12 +362,12 @@ static void advance(struct slot_send *x)
 		send_bare_verdict(x);
 		return;
 	}
-	if (x->ends && !send_logs(x)) {
+	if (!x->ends && !x->again)
+		return;
+	if (!send_logs(x)) {
 		node_flush(s->n);
 		return;
 	}
-	if (!x->ends && !x->again)
-		return;
 	x->again = false;
 	r = start_pack(x, &err);
 	if (r == 0)

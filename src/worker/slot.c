@@ -46,7 +46,7 @@ static void on_gone(struct ev *ev, struct ev_defer *d)
 /* ---- programs ---- */
 
 static int program(struct slot *s, char *const argv[], const struct strv *env, int out, int err_fd,
-		   int keep, struct child *ret, struct err *err)
+		   const int keep[2], struct child *ret, struct err *err)
 {
 	struct run run = RUN_INIT;
 
@@ -57,8 +57,8 @@ static int program(struct slot *s, char *const argv[], const struct strv *env, i
 	run.stdio[2] = err_fd;
 	/* What is typed at a terminal reaches this process only. */
 	run.flags = RUN_DIE_WITH_US | RUN_NEW_SESSION;
-	if (keep >= 0)
-		run_keep(&run, keep);
+	for (int i = 0; keep && i < 2; i++)
+		run_keep(&run, keep[i]);
 	return run_start(&run, ret, err);
 }
 
@@ -132,12 +132,18 @@ static void on_err(struct ev *ev, struct ev_io *io, uint32_t events)
 /* It has ended, and all it printed was read. */
 static void loop_is_over(struct slot *s)
 {
-	if (s->state != SLOT_RUNS || !s->ended || s->out_io.fd >= 0 || s->err_io.fd >= 0)
+	if (s->state != SLOT_RUNS || !s->ended || s->out_io.fd >= 0 || s->err_io.fd >= 0 ||
+	    !people_over(s->people))
 		return;
 	lines_end(s->out_lines, on_summary, s);
 	lines_end(s->err_lines, on_line, s);
 	slot_go(s, SLOT_SENDS);
 	slot_send_end(s);
+}
+
+void slot_people_over(struct slot *s)
+{
+	loop_is_over(s);
 }
 
 static void on_loop(struct ev *ev, struct ev_io *io, uint32_t events)
@@ -182,7 +188,7 @@ static int start_loop(struct slot *s, struct err *err)
 	cleanup_fd int request = -1, out = -1, err_fd = -1;
 	cleanup_strv struct strv env = {0};
 	char *argv[3] = {path};
-	int a[2], b[2], r = slot_request(s, &request, err);
+	int a[2], b[2], keep[2], r = slot_request(s, &request, err);
 
 	if (r == 0)
 		s->relay = relay_new(s, line, err);
@@ -199,7 +205,10 @@ static int start_loop(struct slot *s, struct err *err)
 	slot_environ(s, &env);
 	number = xasprintf("%d", request);
 	argv[1] = number;
-	r = program(s, argv, &env, out, err_fd, request, &s->loop, err);
+	keep[0] = request;
+	keep[1] = people_theirs(s->people);
+	r = program(s, argv, &env, out, err_fd, keep, &s->loop, err);
+	people_given(s->people);
 	if (r == 0)
 		watch_loop(s);
 	return r;
@@ -253,7 +262,7 @@ static int unpack(struct slot *s, struct err *err)
 	s->work_out = fds[0];
 	out = fds[1];
 	slot_environ(s, &env);
-	r = program(s, argv, &env, out, out, -1, &s->work, err);
+	r = program(s, argv, &env, out, out, NULL, &s->work, err);
 	if (r < 0)
 		return r;
 	s->work_io = (struct ev_io){.fd = s->work.pidfd, .fn = on_unpacked};
@@ -366,6 +375,10 @@ int slot_take(struct slot *s, const struct fleet_msg *m, struct err *err)
 			r = relay_answer(s->relay, &a);
 		fleet_wipe(m);
 		break;
+	case FLEET_RULES:
+	case FLEET_REPLY:
+		r = s->people ? people_take(s->people, m) : 0;
+		break;
 	case FLEET_OPENED:
 	case FLEET_DATA:
 	case FLEET_CLOSE:
@@ -452,6 +465,8 @@ void slot_resume(struct slot *s)
 		(void)ev_want(s->n->ev, &s->err_io, EPOLLIN);
 	if (s->send)
 		slot_send_more(s);
+	if (s->people)
+		people_resume(s->people);
 	if (s->tunnels)
 		tunnels_resume(s->tunnels);
 }
@@ -480,6 +495,9 @@ static int open_slot(struct slot *s, struct err *err)
 		r = slot_files_make(s, err);
 	if (r < 0)
 		return r;
+	s->people = people_new(s, err);
+	if (!s->people)
+		return -EIO;
 	s->pack = openat(s->root, "in.pack", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (s->pack < 0)
 		return err_sys(err, errno, "cannot make '%s/in.pack'", s->dir);
@@ -546,6 +564,7 @@ void slot_free(struct slot *s)
 	s->send = slot_send_free(s->send);
 	end_program(s, &s->work, &s->work_io);
 	s->relay = relay_free(s->relay);
+	s->people = people_free(s->people);
 	s->tunnels = tunnels_free(s->tunnels);
 	ev_timer_stop(s->n->ev, &s->kill);
 	close_pipe(s, &s->out_io, &s->out);

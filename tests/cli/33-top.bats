@@ -230,6 +230,18 @@ state() {
 	keys q
 }
 
+@test 'workers on other machines have a row each, with node and job, while their loop runs' {
+	state '{"workspace": "/w/shop", "sandbox": "main", "running": true, "phase": "iterating", "iteration": 7, "max_iterations": 40,
+			"tasks": {"total": 12, "done": 5}, "workers": [{"task": "US-3", "place": "slurm", "node": "n17", "job": "slurm 4711", "sandbox": "placed"}]}' \
+		'{"name": "placed", "state": "stopped", "workspace": "/w/shop", "agent": "claude", "cpu": 0, "memory": 0, "processes": 0, "events": []},
+		{"name": "other", "state": "stopped", "workspace": "/w/shop", "agent": "claude", "cpu": 0, "memory": 0, "processes": 0, "events": []}'
+	terminal 160 24 "$RALPH" top --from "$T/machine"
+	wait_until shows 'q quit'
+	screen | grep -E '^shop +iterating +claude +7/40 +5/12 .*US-3 on n17, slurm 4711'
+	! screen | grep -F other || fail 'a sandbox that is stopped has a row'
+	keys q
+}
+
 @test 's stops what is selected, after it asked' {
 	ralph run --detach
 	name=$(sandbox)

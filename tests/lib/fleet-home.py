@@ -180,7 +180,7 @@ def main():
             ticks += 1
             continue
         name, slot, body, more = f
-        if name not in ("LINE", "PACK", "LOG", "PONG", "PING"):
+        if name not in ("LINE", "EVENT", "PACK", "LOG", "PONG", "PING"):
             res["frames"].append(name)
         if name == "HELLO":
             res["hello"] = json.loads(body)

@@ -19,6 +19,8 @@ HOW is one or several words with commas between, each with =VALUE where it needs
     skew=MS          its clock is so far ahead
     code=N           its verdict
     ask=NAME+NAME    asks for these credentials, for a request to api.example.com
+    question=HOST+HOST   asks a person for these; many: more than it may, and text for terminals
+    events           sends events that it may not
     open=TARGET+…    asks home for tunnels to these: HOST@PORT, or endpoints; `opened` has what home says to each. Through
                      one that stands it sends send=TEXT or, with hello=NAME, a ClientHello for that name, and notes the answer
     hold=FILE        waits for this file before its verdict; told to end after its iteration, it does
@@ -118,6 +120,10 @@ def receive(*wanted):
                 continue
         if kind == LIMIT:
             note("limits", "%s %d %d" % (task["list"]["userStories"][0]["id"], task["epoch"], json.loads(body)["for_ms"]))
+        if kind == RULES:
+            note("rules", body.decode())
+            if RULES not in wanted:
+                continue
         if kind == STOP:
             note("stops", body.decode())
             if STOP not in wanted:
@@ -451,6 +457,24 @@ def tunnel(channel, target):
 
 for n, target in enumerate(HOW["open"].split("+") if "open" in HOW else []):
     tunnel(n + 1, target)
+QUESTIONS = HOW.get("question", "")
+if QUESTIONS == "many":
+    for n in range(10):
+        send(QUESTION, {"id": f"{n:08x}", "kind": "decide", "what": "", "why": f"\x1b[2Jnumber {n}?", "choices": [], "wait_s": 1 << 40})
+    _, body, _ = receive(REPLY)
+    note("replies", body.decode())
+elif QUESTIONS:
+    for n, name in enumerate(QUESTIONS.split("+")):
+        send(QUESTION, {"id": f"{n:08x}", "kind": "host", "what": name, "why": "please", "choices": [], "wait_s": 1})
+        _, body, _ = receive(REPLY)
+        assert json.loads(body)["id"] == f"{n:08x}", body
+        note("replies", body.decode())
+if "events" in HOW:
+    for event in ({"type": "verdict", "verdict": "done"}, {"type": "release", "by": "host"}, {"type": "ask-answer", "state": "allowed"},
+                  {"type": "net", "by": "host", "verdict": "deny", "host": "a\x1b[2Jb.test", "at_ms": 1 << 60, "seq": 9, "chain": "x"},
+                  {"type": "net", "verdict": "deny", "host": "c.test", "at_ms": -5, "deep": {"a": {"b": {"c": {"d": {"e": 1}}}}}},
+                  {"type": "usage", "micro_usd": 1 << 50}, {"type": "usage", "micro_usd": -7}, {"type": "usage", "micro_usd": 1000}):
+        send(EVENT, event)
 if "secret" in HOW:
     write("notes.txt", HOW["secret"] + "\n")
 if "protected" in HOW:

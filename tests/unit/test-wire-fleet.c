@@ -363,6 +363,21 @@ static void names_of_files_have_no_path(void **state)
 	assert_false(fleet_log_name_valid("a\0b", 3));
 }
 
+static void names_of_conversations_stay_below_a_home(void **state)
+{
+	static const char *const good[] = {"iteration-001.jsonl",
+					   "home/.claude/projects/-w/a.jsonl", "home/a",
+					   "home/..a/b.."};
+	static const char *const bad[] = {"home/",     "home/../x", "home/a/..", "home/.",
+					  "home//a",   "home/a/",   "/home/a",	 "home/a b",
+					  "home/a\nb", "other/a",   "../home/a", ""};
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+		assert_true(fleet_log_path_valid(good[i], strlen(good[i])));
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_false(fleet_log_path_valid(bad[i], strlen(bad[i])));
+}
+
 static void leases_differ(void **state)
 {
 	char a[FLEET_LEASE_LEN + 1], b[FLEET_LEASE_LEN + 1];
@@ -391,6 +406,7 @@ int main(void)
 		TEST(two_versions_are_both_named),
 		TEST(small_bodies_go_both_ways),
 		TEST(names_of_files_have_no_path),
+		TEST(names_of_conversations_stay_below_a_home),
 		TEST(leases_differ),
 	};
 

@@ -72,7 +72,8 @@ static void list_items(struct top *t)
 
 	t->items = xrealloc(t->items, s->n_sandboxes + s->n_loops + 1, sizeof(*t->items));
 	for (size_t i = 0; i < s->n_sandboxes; i++)
-		if (t->all || s->sandboxes[i]->live || wants_a_look(s->sandboxes[i]->loop))
+		if (t->all || s->sandboxes[i]->live || s->sandboxes[i]->elsewhere ||
+		    wants_a_look(s->sandboxes[i]->loop))
 			t->items[n++] = (struct top_item){s->sandboxes[i], s->sandboxes[i]->loop};
 	for (size_t i = 0; i < s->n_loops; i++)
 		if (!has_sandbox(s, s->loops[i]) && (t->all || wants_a_look(s->loops[i])))

@@ -91,7 +91,8 @@ void placed_begin(struct placed *p)
 	if (placed_task(p, &err) < 0)
 		placed_failed(p, "%s", err.msg);
 	else
-		placed_tell_limit(w);
+		placed_people_begin(p);
+	placed_tell_limit(w);
 	if (p->state != PLACED_OVER && w->l->limits.duration_ms)
 		ev_timer_set(w->l->ev, &p->due, w->share.active_ms + DUE_MS);
 }
@@ -387,10 +388,6 @@ static void on_ping(struct placed_stream *s, const struct fleet_msg *m)
 			     (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000);
 }
 
-static void on_ignored(struct placed *p, const struct fleet_msg *m)
-{
-}
-
 static const struct {
 	void (*of_stream)(struct placed_stream *s, const struct fleet_msg *m);
 	void (*of_task)(struct placed *p, const struct fleet_msg *m);
@@ -399,8 +396,8 @@ static const struct {
 	[FLEET_PONG] = {.of_stream = on_ping},	    [FLEET_LINE] = {.of_task = on_line},
 	[FLEET_RECORD] = {.of_task = on_record},    [FLEET_CHECKPOINT] = {.of_task = on_checkpoint},
 	[FLEET_PACK] = {.of_task = on_pack},	    [FLEET_VERDICT] = {.of_task = on_verdict},
-	[FLEET_ASK] = {.of_task = placed_ask},	    [FLEET_EVENT] = {.of_task = on_ignored},
-	[FLEET_LOG] = {.of_task = on_ignored},	    [FLEET_QUESTION] = {.of_task = on_ignored},
+	[FLEET_ASK] = {.of_task = placed_ask},	    [FLEET_EVENT] = {.of_task = placed_event},
+	[FLEET_LOG] = {.of_task = placed_log},	    [FLEET_QUESTION] = {.of_task = placed_question},
 	[FLEET_OPEN] = {.of_task = placed_tunnel},  [FLEET_DATA] = {.of_task = placed_tunnel},
 	[FLEET_CLOSE] = {.of_task = placed_tunnel}, [FLEET_WINDOW] = {.of_task = placed_tunnel},
 };

@@ -59,21 +59,25 @@ static json_t *commit_of(const json_t *record)
 	return is ? json_string(says) : NULL;
 }
 
+/* As report/refused-hosts.c writes them. */
 static json_t *hosts_of(const json_t *record)
 {
+	const json_t *refused = json_object_get(record, "refused");
+	bool others = json_is_true(json_object_get(refused, "others"));
 	json_t *all = json_array(), *host;
 	size_t i;
 
-	json_array_foreach (json_object_get(record, "refused"), i, host) {
+	json_array_foreach (json_object_get(refused, "hosts"), i, host) {
 		cleanup_json json_t *wrapped = json_pack("{sO}", "h", host);
 		json_t *text = text_of(wrapped, "h", NAME_MAX_LEN);
 
+		others = others || (text && json_array_size(all) == HOSTS_MAX);
 		if (text && json_array_size(all) < HOSTS_MAX)
 			(void)json_array_append(all, text);
 		json_decref(text);
 	}
-	if (json_array_size(all))
-		return all;
+	if (json_array_size(all) || others)
+		return json_pack("{so sb}", "hosts", all, "others", others);
 	json_decref(all);
 	return NULL;
 }

@@ -36,6 +36,8 @@ static void leave_stream(struct placed *p, bool drains)
 {
 	placed_cred_forget(p);
 	placed_tunnels_free(p);
+	placed_logs_end(p);
+	placed_people_end(p);
 	placed_take_stop(p);
 	ev_timer_stop(p->w->l->ev, &p->end);
 	ev_timer_stop(p->w->l->ev, &p->due);
@@ -205,6 +207,7 @@ static struct placed *new_placed(struct worker *w)
 
 	*p = (struct placed){.w = w,
 			     .pack = -1,
+			     .log = -1,
 			     .spool = SPOOL_INIT,
 			     .over.fn = on_over,
 			     .end.fn = on_end,
@@ -282,6 +285,15 @@ static void stop(struct worker *w)
 	streams_sweep(w->l);
 }
 
+static void take_summary(struct placed *p)
+{
+	cleanup_fd int stage = placed_logs_stage(p->w);
+	uint64_t before = p->w->taken.iterations;
+
+	worker_take_summary(p->w, p->summary, stage);
+	placed_logs_count(p, p->w->taken.iterations - before);
+}
+
 static void account(struct worker *w)
 {
 	struct placed *p = w->placed;
@@ -291,7 +303,7 @@ static void account(struct worker *w)
 	if (p && p->summary) {
 		task = json_array_get(json_object_get(p->summary, "tasks"), 0);
 		w->tries = (unsigned)json_integer_value(json_object_get(task, "attempts"));
-		worker_take_summary(w, p->summary, -1);
+		take_summary(p);
 	}
 	if ((w->lost || w->rejected || !p || !p->summary) && why) {
 		free(w->why);
@@ -304,10 +316,12 @@ static void account(struct worker *w)
 static int clear(struct worker *w, struct err *err)
 {
 	cleanup_(spool_done) struct spool s = SPOOL_INIT;
+	cleanup_free char *name = placed_record_name(w), *kept = NULL;
 
 	if (w->lease && spool_open(&s, w->l->place.state, w->lease, err) == 0)
 		spool_remove(&s);
-	return 0;
+	placed_logs_clear(w);
+	return name ? clear_sandbox(w->l, name, &kept, err) : 0;
 }
 
 const struct worker_ops worker_placed = {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "compose/place.h"
+#include "loop/placed/placed-people.h"
 #include "loop/placed/placed-spool.h"
 #include "loop/workers/parallel.h"
 #include "wire/fleet.h"
@@ -23,6 +24,9 @@
  *	placed-cred.c    questions of gateways about credentials
  *	placed-gate.c    home's own edge and gateway, for what home dials
  *	placed-tunnel.c  the tunnels to them
+ *	placed-people.c  rules, questions of agents and answers of people
+ *	placed-record.c  the worker's record at home, and its event log
+ *	placed-logs.c    output and conversations
  *	placed-word.c    a node's summary, made harmless
  *	placed-resume.c  a loop that goes on
  *	placed-spool.c       results that were acknowledged, on the disk
@@ -126,6 +130,10 @@ struct placed {
 	char *said;			/* why no loop ran there; NULL: it did */
 	json_t *summary;		/* the node's, made harmless; NULL: none */
 	struct placed_tunnels *tunnels; /* NULL: none was asked for */
+	struct placed_home *home;	/* its record; NULL: none */
+	bool in_log;			/* a file comes */
+	int log;			/* that file; -1: it is passed over */
+	uint64_t log_bytes, log_total, log_files;
 };
 
 /* placed.c */
@@ -229,6 +237,15 @@ void placed_tunnel(struct placed *p, const struct fleet_msg *m);
 void placed_tunnels_resume(struct placed *p); /* the stream has room again */
 void placed_tunnels_judge(struct placed *p);  /* the share may be used up */
 void placed_tunnels_free(struct placed *p);
+
+/* placed-logs.c: frames of FLEET_LOG */
+void placed_log(struct placed *p, const struct fleet_msg *m);
+void placed_logs_end(struct placed *p);
+/* The directory where a node's output waits for the number of its iteration. */
+int placed_logs_stage(const struct worker *w);
+/* So many iterations were counted just now: the conversations that came are those of the last. */
+void placed_logs_count(struct placed *p, size_t records);
+void placed_logs_clear(const struct worker *w);
 
 /*
  * placed-word.c: a copy of a summary with nothing but what a worker's summary has, and no more of it than

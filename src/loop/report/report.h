@@ -22,6 +22,8 @@ json_t *quarantined_all(const struct loop *l);
 
 /* transcripts.c: gives the iteration's conversation its name, when its sandbox has started. */
 void transcripts_name(struct loop *l, const struct task *t);
+/* The name, below the inbox's conversations, of this iteration's; the caller frees it. */
+char *transcripts_path(const struct loop *l, const struct task *t, uint64_t iteration);
 /* Waits for the export of the conversations. */
 void transcripts_wait(struct loop *l);
 /* Writes the index page of the loop. Returns its path, or NULL without a conversation; the caller

@@ -32,18 +32,23 @@ static char *loop_name(const struct loop *l)
 	return xasprintf("%s-%s", when, l->build.spec->name);
 }
 
+char *transcripts_path(const struct loop *l, const struct task *t, uint64_t iteration)
+{
+	cleanup_free char *dir = loop_name(l),
+			  *task = t ? name_part(t->id, TASK_NAME_MAX) : xstrdup("prompt");
+
+	return xasprintf("%s/%s-iteration-%03llu", dir, task, (unsigned long long)iteration);
+}
+
 void transcripts_name(struct loop *l, const struct task *t)
 {
 	cleanup_free char *record = store_record(&l->q.places, l->build.spec->name);
-	cleanup_free char *dir = loop_name(l), *task = NULL;
 	int r;
 
 	if (l->q.direct)
 		return;
-	task = t ? name_part(t->id, TASK_NAME_MAX) : xstrdup("prompt");
 	free(l->transcript);
-	l->transcript = xasprintf("%s/%s-iteration-%03llu", dir, task,
-				  (unsigned long long)l->state.iterations);
+	l->transcript = transcripts_path(l, t, l->state.iterations);
 	r = export_names_add(record, l->transcript);
 	if (r < 0)
 		log_warn("loop", "the conversation of this iteration gets no name of its own: %s",

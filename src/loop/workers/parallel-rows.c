@@ -1,5 +1,6 @@
 /* The rows of the state: what a loop must know of its workers after it was killed. */
 #include "loop/workers/parallel.h"
+#include "loop/placed/placed.h"
 
 bool worker_is_final(int code)
 {
@@ -9,10 +10,12 @@ bool worker_is_final(int code)
 
 static void note_placed(const struct worker *w, json_t *row)
 {
+	cleanup_free char *record = placed_record_name(w);
 	const struct {
 		const char *key, *text;
 	} texts[] = {{"place", w->place}, {"lease", w->lease}, {"node", w->node},
-		     {"job", w->job},	  {"base", w->base},   {"checkpoint", w->checkpoint}};
+		     {"job", w->job},	  {"base", w->base},   {"checkpoint", w->checkpoint},
+		     {"sandbox", record}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (texts[i].text)
