@@ -9,8 +9,8 @@ load loop
 load fleet
 load dying
 
-# What a loop does for workers elsewhere, as tests/unit/die-at.c names it. Types of messages are those of wire/fleet.h: 1 START, 2
-# TASK, 5 ACK. "#N (deleted)" is the stream to the import.
+# What a loop does for workers elsewhere, as tests/unit/die-at.c names it. A write is named by the type of its first message in
+# wire/fleet.h: 1 START, 5 ACK, 20 the first PING with the TASK behind it. "#N (deleted)" is the stream to the import.
 SPOOL=(write:H.pack fsync:H.pack fsync:H.json.tmp renameat:H.json)
 TAKE=('write:#N (deleted)' renameat:loop.json)
 MERGE=(renameat:repo-move.json unlinkat:repo-move.json renameat:prd.json renameat:tasks.json fsync:records.jsonl)
@@ -78,7 +78,7 @@ killed_at() {
 
 @test 'the loop killed while it starts workers and stores, acknowledges and takes over what they send: each task is merged once' {
 	prepare
-	killed_at write:message-1 write:message-2 "${SPOOL[@]}" write:message-5 "${TAKE[@]}"
+	killed_at write:message-1 write:message-20 "${SPOOL[@]}" write:message-5 "${TAKE[@]}"
 }
 
 @test 'the loop killed while it merges and clears away: each task is merged once' {
@@ -90,7 +90,7 @@ killed_at() {
 	local name when point
 
 	prepare
-	for name in "${TAKE[@]}" renameat:repo-move.json unlinkat:H.json write:message-2; do
+	for name in "${TAKE[@]}" renameat:repo-move.json unlinkat:H.json write:message-20; do
 		for when in before after; do
 			fresh
 			# The first verdict, or what comes before it, is acknowledged.
