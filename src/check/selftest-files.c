@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "record/host-mounts.h"
 #include "check/selftest.h"
-#include "compose/tools-table.h"
+#include "compose/tools/tools-table.h"
 
 #define BESIDE_MAX 16	  /* of a directory that may hold thousands */
 #define PROTECTED_MAX 200 /* a repository with many submodules has as many of each kind */

@@ -10,9 +10,9 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/find-program.h"
-#include "compose/tools-home.h"
-#include "compose/tools-npm.h"
-#include "compose/tools-table.h"
+#include "compose/tools/tools-home.h"
+#include "compose/tools/tools-npm.h"
+#include "compose/tools/tools-table.h"
 
 #define LINKS_MAX 40	   /* the kernel's own limit */
 #define INTERPRETERS_MAX 4 /* a script run by a script run by … */

@@ -1,4 +1,4 @@
-#include "compose/tools-npm.h"
+#include "compose/tools/tools-npm.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "compose/tools-table.h"
+#include "compose/tools/tools-table.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
-#include "compose/tools-home.h"
+#include "compose/tools/tools-home.h"
 
 #include <dirent.h>
 
 #include "base/find-program.h"
-#include "compose/tools-table.h"
+#include "compose/tools/tools-table.h"
 
 void tools_programs_in(const char *dir, struct strv *ret)
 {
