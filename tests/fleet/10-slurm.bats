@@ -49,7 +49,7 @@ tasks() {
 		import sys
 		prefix, *options = sys.argv[1:]
 		with open(prefix + "/share/ralph/fleet/slurm.yaml") as f:
-		    text = f.read()
+		    text = f.read().split("    # From about 100 workers on")[0]
 		for old, new in (("/usr/bin/ralph", prefix + "/bin/ralph"), ("-c4, --mem=8G", ", ".join(["-c1"] + options)), ("8:00:00", "10")):
 		    assert text.count(old) == 1, old
 		    text = text.replace(old, new)

@@ -113,7 +113,6 @@ static void a_placement_has_a_command_whose_placeholders_are_known(void **state)
 		"{A: {command: [x]}}",
 		"{'': {command: [x]}}",
 		"{a: {command: [x], egress: there}}",
-		"{a: {command: [x], egress: home}}",
 		"{a: {command: [x]}, a: {command: [y]}}",
 		"[{command: [x]}]",
 		"{a: {command: [x], slots: 0}}",
@@ -123,7 +122,7 @@ static void a_placement_has_a_command_whose_placeholders_are_known(void **state)
 
 	assert_int_equal(check("fleet:\n  place: a\n  lease: 20s\n  pass: [X]\n  places:\n"
 			       "    a: {command: [ssh, '{host}', '{name}'], hosts: [b], egress: "
-			       "node, slots: 64}"),
+			       "node, slots: 64}\n    b: {command: [x], egress: home}"),
 			 0);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		cleanup_free char *text = xasprintf("fleet: {places: %s}", wrong[i]);

@@ -366,13 +366,6 @@ bool inject_again(struct conn *c)
 	return true;
 }
 
-/* Why this request can have no credential, or NULL. A route leads to https, or to this machine's own end of a
- * tunnel to home, which is given no key. */
-static const char *objection(const struct conn *c, const struct gw_route *route)
-{
-	return c->up_tls || route ? NULL : "a credential is sent over TLS only";
-}
-
 void inject_granted(struct conn *c)
 {
 	struct injected *known = find(c);
@@ -401,13 +394,14 @@ void inject_start(struct conn *c, const struct gw_route *route, size_t head_len)
 {
 	struct http1_head *h = &c->gw->head;
 	const struct http1_field *type = http1_find(h, "content-type");
-	const char *why = objection(c, route);
 	struct exchange *x = c->x;
 	struct injected *known;
 	struct response_guard *g;
+	const char *why;
 
-	if (why) {
-		refuse_final(c, GW_DENY, 403, why);
+	/* A route leads to https, or to this machine's own end of a tunnel to home, which is given no key. */
+	if (!c->up_tls && !route) {
+		refuse_final(c, GW_DENY, 403, "a credential is sent over TLS only");
 		return;
 	}
 	/*

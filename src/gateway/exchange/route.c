@@ -32,25 +32,24 @@ bool route_origin(const char *text, struct host *ret, uint16_t *ret_port)
 	return true;
 }
 
-static bool leads_to(const char *url, const struct host *h)
+/* at: 0 for any port */
+static bool leads_to(const char *url, const struct host *h, uint16_t at)
 {
 	struct host host;
 	uint16_t port;
 
-	return url && route_origin(url, &host, &port) && host_equal(&host, h);
+	return url && route_origin(url, &host, &port) && host_equal(&host, h) &&
+	       (!at || port == at);
 }
 
 const struct gw_route *route_trust(const struct conn *c, const char *credential)
 {
 	for (size_t i = 0; i < c->gw->config->n_routes; i++) {
 		const struct gw_route *r = &c->gw->config->routes[i];
-		struct host host;
-		uint16_t port;
 
 		if (r->ca_file && r->credential &&
 		    (!credential || streq(r->credential, credential)) &&
-		    route_origin(r->url, &host, &port) && host_equal(&host, &c->host) &&
-		    port == c->port)
+		    leads_to(r->url, &c->host, c->port))
 			return r;
 	}
 	return NULL;
@@ -63,10 +62,10 @@ bool route_has_credential(const struct gw *gw, const struct host *h)
 		const struct gw_route *r = &gw->config->routes[i];
 		struct request_row row;
 
-		if (r->credential && leads_to(r->url, h))
+		if (r->credential && leads_to(r->url, h, 0))
 			return true;
 		for (size_t k = 0; r->credential && k < r->requests.n; k++)
-			if (request_row_parse(r->requests.v[k], &row) && leads_to(row.url, h))
+			if (request_row_parse(r->requests.v[k], &row) && leads_to(row.url, h, 0))
 				return true;
 	}
 	return false;
