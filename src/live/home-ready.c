@@ -15,6 +15,8 @@
 #include "record/home.h"
 #include "workspace/gitdir.h"
 
+#define ENDING_MS 3000 /* bounded: whoever has that lock may wait for ours */
+
 /* A throw-away home that a killed sandbox left is not used again. */
 static int make_own(const struct store_entry *e, const struct sandbox_spec *spec, struct err *err)
 {
@@ -66,7 +68,8 @@ static int follow_git(const struct places *p, const struct sandbox_spec *spec, s
 	/* Without a repository its git directory must be gone, and not only be one that does not count. */
 	if (!streq(path_base(spec->project), ".git") && is_there(other))
 		return 0;
-	r = home_lock_alone(p, key, 0, &lock, err);
+	/* The supervisor of a sandbox that has just ended may have it yet. */
+	r = home_lock_alone(p, key, ENDING_MS, &lock, err);
 	if (r == -EBUSY)
 		return err_set(err, EBUSY,
 			       "a sandbox is running with the home that '%s' had before its "
