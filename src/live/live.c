@@ -391,6 +391,8 @@ int live_start(const struct places *p, const struct sandbox_spec *spec, enum liv
 		closep(&conn);
 		r = connect_or_start(p, spec, flags, prestarted, &conn, err);
 	}
+	/* It has a spec, and takes no other: where the sandbox was live, the next try starts anew. */
+	closep(prestarted);
 	if (r < 0)
 		return r;
 	/* A supervisor that has ended may have said why: the caller reads that from its answers. */
