@@ -194,7 +194,7 @@ int placed_cred_introduce(const struct loop *l, int sock, struct err *err)
 
 static int start(struct placed_cred *c, struct err *err)
 {
-	int lines[2], r = placed_program(c->l, "cred", &c->child, &c->sock, err);
+	int lines[2] = {-1, -1}, r = placed_program(c->l, "cred", &c->child, &c->sock, err);
 	cleanup_fd int far = -1;
 
 	if (r == 0)

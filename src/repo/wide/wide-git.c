@@ -169,7 +169,7 @@ int wide_git_start(struct wide_git *g, const struct gitdir *of, const struct str
 	cleanup_free char *git = host_git_find(of->root ? of->root : of->dir, of->common);
 	char *read[] = {git, "cat-file", "--batch-command", NULL};
 	char *index[] = {git, "index-pack", "--stdin", "--threads=1", NULL};
-	struct ends ends;
+	struct ends ends = {.to = -1, .from = -1};
 	int r;
 
 	*g = (struct wide_git){.ask = -1, .pack = -1, .packed = -1, .why = -1};
