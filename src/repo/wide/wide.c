@@ -149,16 +149,20 @@ static int read_answer(struct wide *w, char ret_name[WIDE_HEX + 1])
 	return 0;
 }
 
-/* Its last words may quote what is hostile. */
+/* Its last line is why it gave up, and may quote what is hostile. */
 static int say_why(const struct wide *w, struct err *err)
 {
 	char text[ANSWER_MAX];
-	ssize_t n = pread(w->git.why, text, sizeof(text), 0);
+	off_t end = lseek(w->git.why, 0, SEEK_END);
+	ssize_t n = pread(w->git.why, text, sizeof(text), end > ANSWER_MAX ? end - ANSWER_MAX : 0);
 	cleanup_free char *shown = NULL;
+	const char *line;
 
 	while (n > 0 && text[n - 1] == '\n')
 		n--;
-	shown = gitpath_shown(text, n > 0 ? (size_t)n : 0, ANSWER_MAX);
+	line = n > 0 ? memrchr(text, '\n', (size_t)n) : NULL;
+	line = line ? line + 1 : text;
+	shown = gitpath_shown(line, n > 0 ? (size_t)(text + n - line) : 0, ANSWER_MAX);
 	return err_set(err, EPROTO, "the objects are damaged or not complete%s%s",
 		       n > 0 ? ": git says: " : "", shown);
 }
